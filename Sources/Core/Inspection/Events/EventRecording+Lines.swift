@@ -1,5 +1,5 @@
 package import JSON
-package import LiveModel
+import LiveModel
 
 /// A recording as lines of JSON (JSON Lines), each with its `type`: `recording` first, then `operation`, `query`,
 /// `event` and `run`.

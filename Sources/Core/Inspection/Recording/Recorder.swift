@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 package import LiveModel
 
 /// The records of a node while operators look: verdicts, runs and ends of some live queries, and the spans of traced

@@ -25,7 +25,7 @@ extension AutomaticRules {
                 let bound: RowHashes?
                 let shown: RowHashes?
                 /// See `ListWindow`.
-                let edge: [SortValue]?
+                let edge: ListWindow.Edge?
             }
         }
 

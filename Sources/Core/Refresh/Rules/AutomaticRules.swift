@@ -31,7 +31,7 @@ package struct AutomaticRules: Sendable {
         }
     }
 
-    package var sites: [Site]
+    package var sites: Sites
     /// Whether the query may read any table: every change of rows refreshes it.
     package var mayReadAnything: Bool
     /// Whether changes are only counted.
@@ -45,7 +45,7 @@ package struct AutomaticRules: Sendable {
         sites: [Site], mayReadAnything: Bool, isObserved: Bool = false, heedsMutations: Bool = true,
         isVerifiable: Bool = true
     ) {
-        self.sites = sites
+        self.sites = Sites(sites)
         self.mayReadAnything = mayReadAnything
         self.isObserved = isObserved
         self.heedsMutations = heedsMutations
@@ -76,19 +76,70 @@ package struct AutomaticRules: Sendable {
     /// - Parameters:
     ///   - read: the rows of each site that reads rows, in the order of the sites; nil if they are not known.
     ///   - countMax: of a site with more, any row may be among them.
-    /// - Returns: the sites whose rows changed.
-    mutating func bind(_ read: [RowsRead]?, _ countMax: Int) -> [Site] {
+    /// - Returns: the sites whose rows changed, before and after.
+    mutating func bind(_ read: [RowsRead]?, _ countMax: Int) -> [(former: Site, site: Site)] {
         if mayReadAnything { return [] }
-        var changed: [Site] = []
+        var changed: [(former: Site, site: Site)] = []
         var next = 0
         for number in sites.indices where sites[number].form.readsRows {
             let known = read.flatMap { $0.indices.contains(next) ? $0[next] : nil }
             next += 1
-            let site = sites[number].after(known, countMax: countMax)
-            guard site.rows != sites[number].rows else { continue }
+            let former = sites[number]
+            let site = former.after(known, countMax: countMax)
+            guard site.rows != former.rows else { continue }
             sites[number] = site
-            changed.append(site)
+            changed.append((former, site))
         }
         return changed
+    }
+}
+
+extension AutomaticRules {
+    /// The sites of a live query. Most have one, which takes no array: there may be a million live queries.
+    package enum Sites: Sendable, RandomAccessCollection, MutableCollection {
+        case one(Site)
+        case several([Site])
+
+        init(_ sites: [Site]) {
+            if sites.count == 1, let only = sites.first { self = .one(only) } else { self = .several(sites) }
+        }
+
+        package var startIndex: Int { 0 }
+        package var endIndex: Int {
+            switch self {
+            case .one: 1
+            case .several(let sites): sites.count
+            }
+        }
+
+        package subscript(position: Int) -> Site {
+            get {
+                switch self {
+                case .one(let site):
+                    precondition(position == 0, "there is one site")
+                    return site
+                case .several(let sites): return sites[position]
+                }
+            }
+            set {
+                switch self {
+                case .one:
+                    precondition(position == 0, "there is one site")
+                    self = .one(newValue)
+                case .several(var sites):
+                    sites[position] = newValue
+                    self = .several(sites)
+                }
+            }
+        }
+
+        /// Returns the site of a form that the live query is indexed under; nil if there is none.
+        func site(of form: RowSite) -> Site? {
+            switch self {
+            case .one(let site): site
+            // All are of one version of one operation.
+            case .several(let sites): sites.first { $0.form.id.number == form.id.number }
+            }
+        }
     }
 }

@@ -10,8 +10,9 @@ struct HashedSlots: Sendable {
     private var entries: [Entry] = []
     private(set) var count = 0
 
-    private func home(_ hash: UInt32) -> Int { Int(hash) & (entries.count - 1) }
-    private func next(_ place: Int) -> Int { (place + 1) & (entries.count - 1) }
+    /// The place of the hash among all hashes: an array that grows keeps their order.
+    private func home(_ hash: UInt32) -> Int { Int(UInt64(hash) &* UInt64(entries.count) >> 32) }
+    private func next(_ place: Int) -> Int { place + 1 == entries.count ? 0 : place + 1 }
 
     /// - Parameter slot: must not be in under the same hash.
     mutating func insert(_ slot: Int32, _ hash: UInt32) {
@@ -28,7 +29,11 @@ struct HashedSlots: Sendable {
 
     private mutating func grow() {
         let former = entries
-        entries = Array(repeating: Entry(hash: 0, slot: -1), count: max(8, former.count * 2))
+        // By a quarter: three of five places are taken at least.
+        let size = max(8, former.count + former.count / 4)
+        entries = []
+        entries.reserveCapacity(size)
+        entries.append(contentsOf: repeatElement(Entry(hash: 0, slot: -1), count: size))
         for entry in former where entry.slot >= 0 { place(entry) }
     }
 

@@ -11,6 +11,17 @@ package struct ListWindow: Sendable, Hashable {
     /// The most terms of an order that are compared.
     package static let termsMax = 32
 
+    /// The values of the order of the last row shown. One value takes no array: there is an edge for each live query.
+    package enum Edge: Sendable, Hashable {
+        case one(SortValue)
+        case several([SortValue])
+
+        init?(_ values: [SortValue]) {
+            guard let first = values.first else { return nil }
+            self = values.count == 1 ? .one(first) : .several(values)
+        }
+    }
+
     /// - Parameter isDescending: for each term of `RowSite.Shown.order`.
     package init(limit: Int, isDescending: [Bool]) {
         self.limit = Int32(clamping: limit)
@@ -20,19 +31,25 @@ package struct ListWindow: Sendable, Hashable {
     }
 
     /// Returns the place after which no row is shown; nil if every row may be.
-    func edge(_ read: RowsRead, _ order: [RowSite.SortTerm]) -> [SortValue]? {
+    func edge(_ read: RowsRead, _ order: [RowSite.SortTerm]) -> Edge? {
         guard read.count > 0, read.count >= limit, read.last.count == order.count else { return nil }
-        return zip(order, read.last).map { SortValue($1, $0.kind) }
+        return Edge(zip(order, read.last).map { SortValue($1, $0.kind) })
     }
 
     /// Whether a row with these values of the order comes after the edge. What is not known, or cannot be compared, may
     /// come before. Nulls come last, or first if the order is descending.
-    func isBeyond(_ row: [SortValue], _ edge: [SortValue]) -> Bool {
-        for (number, (value, last)) in zip(row, edge).enumerated() {
-            guard let order = value.compare(last) else { return false }
-            if order != .same { return (order == .after) != (descending & 1 << UInt32(number) != 0) }
+    func isBeyond(_ row: [SortValue], _ edge: Edge) -> Bool {
+        switch edge {
+        case .one(let last): row.first.flatMap { isBeyond($0, last, term: 0) } ?? false
+        case .several(let lasts):
+            zip(row, lasts).enumerated().lazy.compactMap { isBeyond($1.0, $1.1, term: $0) }.first ?? false
         }
-        return false
+    }
+
+    /// Returns nil if the next term of the order decides.
+    private func isBeyond(_ value: SortValue, _ last: SortValue, term: Int) -> Bool? {
+        guard let order = value.compare(last) else { return false }
+        return order == .same ? nil : (order == .after) != (descending & 1 << UInt32(term) != 0)
     }
 }
 
@@ -85,7 +102,7 @@ package enum SortKind: Sendable {
 }
 
 /// A value in a form that is ordered as Postgres orders it.
-enum SortValue: Sendable, Hashable {
+package enum SortValue: Sendable, Hashable {
     case null
     case number(Int64)
     case text(String)

@@ -87,7 +87,7 @@ package struct RuleIndex: Sendable {
         if readersOfAnything.remove(slot) != nil { return }
         for site in rules.sites {
             let (id, table) = (site.form.id, site.form.table)
-            sites[id]?.remove(slot)
+            sites[id]?.remove(slot, site)
             guard sites[id]?.isEmpty == true else { continue }
             sites[id] = nil
             sitesOfTable[table]?.removeAll { $0 == id }
@@ -113,10 +113,10 @@ package struct RuleIndex: Sendable {
     /// Takes over which rows a run of a live query read (see `AutomaticRules.bind`).
     /// - Returns: whether they changed, so that other events may concern the live query than before.
     package mutating func bind(_ slot: Int32, _ read: [RowsRead]?, countMax: Int) -> Bool {
-        guard let place = rules.index(forKey: slot), let sites = rules.values[place].automatic?.bind(read, countMax)
+        guard let place = rules.index(forKey: slot), let changed = rules.values[place].automatic?.bind(read, countMax)
         else { return false }
-        for site in sites { self.sites[site.form.id]?.rebind(slot, site) }
-        return !sites.isEmpty
+        for (former, site) in changed { sites[site.form.id]?.rebind(slot, from: former, to: site) }
+        return !changed.isEmpty
     }
 
     /// Returns all live queries that `event` concerns.
@@ -161,9 +161,17 @@ package struct RuleIndex: Sendable {
                 guard let site = sites[id] else {
                     preconditionFailure("site \(id) is listed under \(change.table) but has no index")
                 }
-                if site.match(change, found: found) { finished.insert(id) }
+                let isComplete = site.match(
+                    change, member: { self.site(of: $0, site.form) }, found: found)
+                if isComplete { finished.insert(id) }
             }
         }
+    }
+
+    private func site(of slot: Int32, _ form: RowSite) -> AutomaticRules.Site {
+        guard let place = rules.index(forKey: slot), let site = rules.values[place].automatic?.sites.site(of: form)
+        else { preconditionFailure("slot \(slot) is indexed in \(form.id) but has no such site") }
+        return site
     }
 
     private func request(of slot: Int32, for trigger: Trigger.ID) -> Value {

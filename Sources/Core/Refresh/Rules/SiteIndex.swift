@@ -42,12 +42,21 @@ struct SiteIndex: Sendable {
             slots[value]?.forEach(body)
             others.forEach(body)
         }
+
+        /// Calls the body for every live query, more than once for several values.
+        func forEach(_ body: (Int32) -> Void) {
+            for slots in slots.values { slots.forEach(body) }
+            others.forEach(body)
+        }
     }
 
     let form: RowSite
-    private var members: [Int32: AutomaticRules.Site] = [:]
+    /// The number of live queries.
+    private var count = 0
     /// One for each guard of the form.
     private var guarded: [Guarded]
+    /// The live queries of a form without guards.
+    private var unguarded: Set<Int32> = []
     /// The live queries by bound values, and those with any.
     private var bound = HashedSlots()
     private var unbound: Set<Int32> = []
@@ -60,13 +69,14 @@ struct SiteIndex: Sendable {
         guarded = Array(repeating: Guarded(), count: form.guardFields.count)
     }
 
-    var isEmpty: Bool { members.isEmpty }
+    var isEmpty: Bool { count == 0 }
 
     mutating func insert(_ slot: Int32, _ site: AutomaticRules.Site) {
         precondition(
             site.values.count == guarded.count,
             "site \(form.id) has \(guarded.count) guards, not \(site.values.count)")
-        members[slot] = site
+        count += 1
+        if guarded.isEmpty { unguarded.insert(slot) }
         for (number, value) in site.values.enumerated() { guarded[number].insert(slot, value) }
         insertRows(slot, site)
     }
@@ -96,66 +106,65 @@ struct SiteIndex: Sendable {
         unshown.remove(slot)
     }
 
-    /// Replaces a member after a run.
-    mutating func rebind(_ slot: Int32, _ site: AutomaticRules.Site) {
-        guard let former = members.updateValue(site, forKey: slot) else {
-            preconditionFailure("slot \(slot) is no member of site \(form.id)")
-        }
+    /// Replaces a live query's site after a run.
+    mutating func rebind(_ slot: Int32, from former: AutomaticRules.Site, to site: AutomaticRules.Site) {
         removeRows(slot, former)
         insertRows(slot, site)
     }
 
-    mutating func remove(_ slot: Int32) {
-        guard let site = members.removeValue(forKey: slot) else { return }
+    /// - Parameter site: as inserted, or as last rebound.
+    mutating func remove(_ slot: Int32, _ site: AutomaticRules.Site) {
+        count -= 1
+        unguarded.remove(slot)
         for (number, value) in site.values.enumerated() { guarded[number].remove(slot, value) }
         removeRows(slot, site)
     }
 
     // MARK: Matching
 
-    /// - Parameter found: called for each live query that the change may concern, also more than once.
+    /// - Parameters:
+    ///   - member: returns the site of a live query that was inserted.
+    ///   - found: called for each live query that the change may concern, also more than once.
     /// - Returns: whether these are all live queries of the site, so that no other change finds more.
-    func match(_ change: RowChange, found: (Int32, Certainty) -> Void) -> Bool {
+    func match(
+        _ change: RowChange, member: (Int32) -> AutomaticRules.Site, found: (Int32, Certainty) -> Void
+    ) -> Bool {
         guard change.concerns(fields: form.fields) else { return false }
         func foundProbably(_ slot: Int32) { found(slot, .probable) }
         guard let rows = form.shown else {
             return change.images.contains { image in
-                lookUp(image, isSure: true, { $0.mayHold(image) }, foundProbably)
+                lookUp(image, isSure: true, { member($0).mayHold(image) }, foundProbably)
             }
         }
         if let before = change.before {
             if let key = rows.key(of: change) {
                 shown.forEach(key, foundProbably)
-                matchUnshown(before, found)
-            } else if lookUp(before, isSure: true, { $0.mayHold(before) }, foundProbably) {
+                matchUnshown(before, member, found)
+            } else if lookUp(before, isSure: true, { member($0).mayHold(before) }, foundProbably) {
                 return true
             }
         }
         guard let after = change.after, form.mayEnter(change) else { return false }
         let row = AutomaticRules.Arrival(after, form)
-        return lookUp(after, isSure: false, { $0.admits(row) }, foundProbably)
+        return lookUp(after, isSure: false, { member($0).admits(row) }, foundProbably)
     }
 
     /// The most live queries that are asked one by one.
     private static let askedMax = 64
 
     /// Finds the live queries that may show any row.
-    private func matchUnshown(_ before: JSONObject, _ found: (Int32, Certainty) -> Void) {
+    private func matchUnshown(
+        _ before: JSONObject, _ member: (Int32) -> AutomaticRules.Site, _ found: (Int32, Certainty) -> Void
+    ) {
         if unshown.isEmpty { return }
         let certainty: Certainty = form.comparedFields.contains { before[$0] != nil } ? .probable : .possible
         if unshown.count <= Self.askedMax {
             for slot in unshown where member(slot).mayHold(before) { found(slot, certainty) }
         } else {
             _ = lookUp(
-                before, isSure: false, { $0.mayHold(before) }, { if unshown.contains($0) { found($0, certainty) } })
+                before, isSure: false, { unshown.contains($0) && member($0).mayHold(before) },
+                { found($0, certainty) })
         }
-    }
-
-    private func member(_ slot: Int32) -> AutomaticRules.Site {
-        guard let site = members[slot] else {
-            preconditionFailure("slot \(slot) is indexed in \(form.id) but is no member")
-        }
-        return site
     }
 
     /// Finds the live queries that accept an image.
@@ -164,10 +173,9 @@ struct SiteIndex: Sendable {
     ///   - accepts: asked unless the lookup decided.
     /// - Returns: whether all live queries were found.
     private func lookUp(
-        _ image: JSONObject, isSure: Bool, _ accepts: (AutomaticRules.Site) -> Bool,
-        _ found: (Int32) -> Void
+        _ image: JSONObject, isSure: Bool, _ accepts: (Int32) -> Bool, _ found: (Int32) -> Void
     ) -> Bool {
-        func ask(_ slot: Int32) { if accepts(member(slot)) { found(slot) } }
+        func ask(_ slot: Int32) { if accepts(slot) { found(slot) } }
         /// Whether no field after this guard is compared.
         func isLast(_ field: Int) -> Bool {
             form.boundField.map { image[$0] == nil } ?? true
@@ -191,11 +199,15 @@ struct SiteIndex: Sendable {
                 unbound.forEach(ask)
             }
         } else if isSure {
-            members.keys.forEach(found)
+            forEachMember(found)
             return true
         } else {
-            members.keys.forEach(ask)
+            forEachMember(ask)
         }
         return false
+    }
+
+    private func forEachMember(_ body: (Int32) -> Void) {
+        if let first = guarded.first { first.forEach(body) } else { unguarded.forEach(body) }
     }
 }

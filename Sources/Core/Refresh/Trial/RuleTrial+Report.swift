@@ -1,4 +1,4 @@
-package import Inspection
+import Inspection
 package import JSON
 import LiveModel
 
