@@ -226,8 +226,8 @@ package final class OutboxSweeper: Sendable {
 }
 
 extension OutboxRow {
-    /// Reads a row of the statement `take`.
-    fileprivate init?(taken row: Row) {
+    /// Reads a row of a statement that selects id, shards and event.
+    init?(taken row: Row) {
         guard let id = row.string(0), let shards = row.string(1), let event = row[2] else { return nil }
         let numbers = shards.dropFirst().dropLast().split(separator: ",").compactMap { Int($0) }
         self.init(id: id, shards: numbers.map(ShardID.init), event: event)

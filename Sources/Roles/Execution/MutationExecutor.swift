@@ -17,11 +17,14 @@ package final class MutationExecutor: Sendable {
         package var failure: RequestError?
         /// How the idempotency key was used; nil without one, and when nothing was committed.
         package var keyUse: KeyUse?
+        /// The id of the event that was committed, by this mutation or by an earlier one with its key; nil if there is
+        /// none. Clients wait for it (`SessionAction.wait`).
+        package var position: String?
     }
 
     /// The data that the outbox row needs in addition to the mutation.
     package struct Envelope: Sendable {
-        package let eventID: String
+        package var eventID: String
         package let traceID: String
         /// Shards that own a query which this mutation could refresh; if empty, an event is written only for
         /// deployments after `loadedDeployment`.
@@ -88,6 +91,8 @@ package final class MutationExecutor: Sendable {
                     key, of: operation.reference, variables: variables, auth: auth, sender: sender),
                 answerBytesMax: idempotency.answerBytesMax)
         }
+        var envelope = envelope
+        if let claim { envelope.eventID = claim.key.eventID }
         // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         let draft = EventDraft(

@@ -20,6 +20,10 @@ import Synchronization
 /// Locking: the machine changes under a mutex, and the steps of event loops are handed over under it, so every loop
 /// takes them in the order in which the machine decided them. Other effects are performed after the lock is released.
 package final class GatewayService: Sendable {
+    /// Returns once the event of this id, if there is one, is in the streams of all shards that it concerns.
+    package typealias EnsureEvent =
+        @Sendable (_ eventID: String, _ withinMs: Int64) async throws(RequestError) -> Void
+
     /// The entries that one read takes from the inbox.
     private static let readMax = 1_024
 
@@ -28,6 +32,9 @@ package final class GatewayService: Sendable {
     private let clock: ServiceClock
     private let logger: Logger
     private let controlLengthMax: Int
+    private let streams: EventStreams
+    private let ensureEvent: EnsureEvent?
+    private let waitTimeoutMs: Int64
     private let epochs: ShardEpochs?
     private struct State {
         var machine: GatewayMachine
@@ -47,12 +54,14 @@ package final class GatewayService: Sendable {
 
     /// - Parameters:
     ///   - deltas: the initial delta cache of each event loop.
+    ///   - eventsLengthMax: the entries that an events stream keeps at least.
     ///   - epochs: the recorded epochs; nil: none can be read.
+    ///   - ensureEvent: nil: sessions cannot wait for a mutation.
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
-        controlLengthMax: Int, meter: OperationMeter? = nil,
+        controlLengthMax: Int, eventsLengthMax: Int = 100_000, meter: OperationMeter? = nil,
         deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        epochs: ShardEpochs? = nil, recorder: NodeRecorder? = nil, clock: ServiceClock, logger: Logger
+        epochs: ShardEpochs? = nil, ensureEvent: EnsureEvent? = nil, recorder: NodeRecorder? = nil, clock: ServiceClock, logger: Logger
     ) {
         self.recorder = recorder
         self.node = node
@@ -61,6 +70,10 @@ package final class GatewayService: Sendable {
         self.logger = logger
         self.controlLengthMax = controlLengthMax
         self.epochs = epochs
+        self.ensureEvent = ensureEvent
+        waitTimeoutMs = settings.interest.waitTimeoutMs
+        streams = EventStreams(
+            keys: broker.keys, shardCount: settings.interest.shardCount, lengthMax: eventsLengthMax)
         self.meter = meter
         tickMs = settings.tickMs
         state = Mutex(State(machine: GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs())))
@@ -186,6 +199,23 @@ package final class GatewayService: Sendable {
         change { [clock] in $0.markerTaken(arrived, nowMs: clock.nowMs()) }
     }
 
+    /// Begins a wait of a session.
+    func waitBegan(
+        hub: Int, for position: String?, keys: Set<LiveQueryKey>
+    ) throws(RequestError) -> InterestMachine.WaitID {
+        let nowMs = clock.nowMs()
+        let (id, effects) = try state.withLock { state throws(RequestError) in
+            let (id, effects) = try state.machine.waitBegan(hub: hub, for: position, keys: keys, nowMs: nowMs)
+            state.turn.append(effects)
+            state.turn.begin()
+            return (id, effects)
+        }
+        perform(effects)
+        return id
+    }
+
+    func waitEnded(_ id: InterestMachine.WaitID) { state.withLock { $0.machine.waitEnded(id) } }
+
     // MARK: Inbox
 
     /// Messages of one read share turns of the event loops, so that a session with several results writes once.
@@ -221,7 +251,11 @@ package final class GatewayService: Sendable {
             case .gather: Task { change { $0.batchDue() } }
             case .append(let call, let messages): Task { await append(call, messages) }
             // Steps of event loops, which have them already.
-            case .deliver, .forgetPositions, .passMarker: break
+            case .deliver, .forgetPositions, .passMarker, .answerWait: break
+            case .ensureAppended(let id, let position): Task { await ensureAppended(position, for: id) }
+            case .appendTicket(let shard, let ticket):
+                let append = streams.append(of: ticket, to: shard, nowMs: clock.nowMs())
+                Task { _ = try? await broker.append([append]) }
             case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
             case .reportEpoch(let shard, let named, let recorded):
                 logger.warning(
@@ -262,6 +296,18 @@ package final class GatewayService: Sendable {
         let recorded = try? await epochs?.newest(of: shard).recorded
         let nowMs = clock.nowMs()
         change { $0.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs) }
+    }
+
+    private func ensureAppended(_ position: String, for id: InterestMachine.WaitID) async {
+        var problem: RequestError?
+        do throws(RequestError) {
+            guard let ensureEvent else { throw RequestError(.unavailable, "this node has no database to ask") }
+            try await ensureEvent(position, waitTimeoutMs)
+        } catch {
+            problem = error
+        }
+        let nowMs = clock.nowMs()
+        change { [problem] in $0.waitAppended(id, problem: problem, nowMs: nowMs) }
     }
 
     private func append(_ call: GatewayMachine.CallID, _ messages: [GatewayMachine.Outgoing]) async {

@@ -108,6 +108,8 @@ extension NodeContext {
         gateway.interest.shardCount = settings.cluster.shardCount
         gateway.interest.markerEveryMs = Int64(settings.lag.markerEveryMs)
         gateway.interest.markerLateMs = Int64(settings.lag.lateMs)
+        gateway.interest.waitsMax = settings.gateway.waitsMax
+        gateway.interest.waitTimeoutMs = Int64(settings.gateway.waitTimeoutMs)
         return gateway
     }
 
@@ -163,6 +165,7 @@ extension NodeContext {
         api.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
         api.session.executesMax = settings.gateway.executesPerSessionMax
         api.session.executesWaitingMax = settings.gateway.executesWaitingMax
+        api.session.waitsMax = settings.gateway.waitsPerSessionMax
         api.session.bytesMax = settings.gateway.sessionBytesMax
         api.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
         api.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)

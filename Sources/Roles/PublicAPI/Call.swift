@@ -16,11 +16,16 @@ struct Call: Sendable {
     var parent: TraceParent?
     /// Whether the steps of a mutation's way to its deliveries are noted, because its client asks for it.
     var isTraced = false
+    /// The id of the event that a mutation committed.
+    var position: String?
     /// The form of an error response.
     var failureForm = FailureForm.graphQL
 
     /// `x-freshet-trace: 1` asks for a trace; the response has its id.
     static let traceHeader = "x-freshet-trace"
+
+    /// The position for which a client can wait (docs/reference/protocols.md).
+    static let positionHeader = "x-freshet-position"
 
     /// Marks a mutation as traced, if its client asks for it.
     func trace(_ resolved: inout ResolvedOperation) {
@@ -33,6 +38,7 @@ struct Call: Sendable {
         var headers = commonHeaders
         headers.add(name: "x-trace-id", value: traceID)
         if isTraced { headers.add(name: Self.traceHeader, value: traceID) }
+        if let position { headers.add(name: Self.positionHeader, value: position) }
         return headers
     }
 

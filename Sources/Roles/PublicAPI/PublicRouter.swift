@@ -119,7 +119,7 @@ package final class PublicRouter: HTTPHandler {
     }
 
     private func corsHeaders(origin: String) -> HTTPHeaders {
-        let exposed = "etag, retry-after, x-trace-id, x-freshet-trace, im, delta-base, x-amzn-errortype"
+        let exposed = "etag, retry-after, x-trace-id, x-freshet-trace, x-freshet-position, im, delta-base, x-amzn-errortype"
         if settings.corsOrigins.contains("*") {
             return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }
@@ -182,7 +182,7 @@ package final class PublicRouter: HTTPHandler {
         let limits = settings.session
         let opening = SessionOpening(
             credentials: Credentials(request), operationsMax: limits.operationsMax,
-            waitingBytesMax: limits.waitingBytesMax)
+            waitingBytesMax: limits.waitingBytesMax, waitsMax: limits.waitsMax)
         let (peer, client) = (request.remoteAddress, ClientDescription { request.header($0) })
         return .accept(subprotocol: spoken.subprotocol) { connection in
             connection.count(for: address.flatMap { rates?.rate(of: $0.name, on: connection.eventLoop) })

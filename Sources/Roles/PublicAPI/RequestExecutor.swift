@@ -265,22 +265,29 @@ package final class RequestExecutor: SessionRequestExecutor {
             error, of: resolved.operation.reference, traceID: traceID, nowMs: parts.clock.nowMs())
     }
 
-    /// Runs a query or a mutation once and returns the response envelope.
-    package func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> [UInt8] {
-        try await answer(resolved, traceID: traceID).envelope
+    /// The answer to an operation that ran once.
+    struct OneShotAnswer: Sendable {
+        let answer: OperationAnswer
+        /// The id of the event that a mutation committed; nil of a query.
+        let position: String?
     }
 
     /// Runs a query or a mutation once.
+    func runOnce(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OneShotAnswer {
+        switch resolved.operation.kind {
+        case .query:
+            return OneShotAnswer(answer: try await read(resolved, traceID: traceID).answer, position: nil)
+        case .mutation:
+            let outcome = try await mutate(resolved, traceID: traceID)
+            return OneShotAnswer(
+                answer: OperationAnswer(body: outcome.body, errors: outcome.errors), position: outcome.position)
+        }
+    }
+
     package func answer(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> OperationAnswer {
-        switch resolved.operation.kind {
-        case .query:
-            return try await read(resolved, traceID: traceID).answer
-        case .mutation:
-            let outcome = try await mutate(resolved, traceID: traceID)
-            return OperationAnswer(body: outcome.body, errors: outcome.errors)
-        }
+        try await runOnce(resolved, traceID: traceID).answer
     }
 
     /// Whether a mutation whose client asks for it is traced now.

@@ -27,6 +27,7 @@ extension LinkMachine {
         guard ready.way == .webSocket else { return request(id, ready.way, subscription, nowMs) }
         feedBySubscription[subscription] = id
         feeds[id]?.subscription = subscription
+        feeds[id]?.isAnswered = false
         let message = LinkMessage.subscribe(id: subscription, feed.request, resume: feed.tag)
         return [.send(link: ready.link, message)]
     }

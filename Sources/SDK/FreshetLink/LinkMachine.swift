@@ -28,7 +28,7 @@ package struct LinkMachine: Sendable {
         var pollTag: String?
         /// Whether the present link has sent its result, or confirmed it.
         var isConfirmed = false
-        /// Whether its present request was answered; without a WebSocket only.
+        /// Whether its present request was answered.
         var isAnswered = false
         /// The time by which its request has to show a sign of life; without a WebSocket only.
         var answerByMs: Int64?
@@ -64,6 +64,8 @@ package struct LinkMachine: Sendable {
     let limits: LinkLimits
     var feeds: [FeedID: Feed] = [:]
     var feedBySubscription: [String: FeedID] = [:]
+    /// Bounded by `LinkLimits.waitsMax`.
+    var waits: [WaitID: Wait] = [:]
     var attempt: Attempt?
     var ready: Ready?
     /// The way of the next attempt.
@@ -81,7 +83,7 @@ package struct LinkMachine: Sendable {
     /// Up to where the client knows the history of invalidations.
     private var invalidationPosition: String?
     private var tokenRefusals = 0
-    private var isStopped = false
+    private(set) var isStopped = false
     var pace: ReconnectPace
     private var lastLink = 0
     var lastSubscription = 0
@@ -97,7 +99,7 @@ package struct LinkMachine: Sendable {
     package var isReady: Bool { ready?.isProven == true }
     package var feedCount: Int { feeds.count }
     /// Sizes of all that grows, for tests of memory.
-    package var heldCount: Int { feeds.count + feedBySubscription.count }
+    package var heldCount: Int { feeds.count + feedBySubscription.count + waits.count }
 
     /// When `tick` is due; nil: never.
     package var deadlineMs: Int64? {
@@ -110,6 +112,7 @@ package struct LinkMachine: Sendable {
                 times += feeds.values.map(\.answerByMs)
             }
         }
+        times.append(waits.values.map(\.deadlineMs).min())
         let feedTimes = ready == nil ? [] : feeds.values.compactMap(\.retryAtMs)
         return (times.compactMap { $0 } + feedTimes).min()
     }
@@ -147,7 +150,7 @@ package struct LinkMachine: Sendable {
                 actions.append(.status(.idle))
             }
         }
-        return actions
+        return actions + settled(id)
     }
 
     /// - Parameter position: up to where the cache of an earlier run knows the history of invalidations.
@@ -164,7 +167,7 @@ package struct LinkMachine: Sendable {
     package mutating func stop() -> [LinkAction] {
         guard !isStopped else { return [] }
         isStopped = true
-        return dropLinks() + [.status(.stopped)]
+        return dropLinks() + failWaits(FreshetError(.closed, "the connector was stopped")) + [.status(.stopped)]
     }
 
     package mutating func start(nowMs: Int64) -> [LinkAction] {
@@ -266,11 +269,14 @@ package struct LinkMachine: Sendable {
             return acknowledged(attempt, nowMs)
         }
         _ = heard(nowMs)
+        if type == "pong" { return ponged(message["payload"]) }
         guard let id = message["id"]?.stringValue, let feed = feedBySubscription[id] else { return [] }
         switch type {
-        case "next": return next(feed, message["payload"] ?? .null, nowMs)
-        case "error": return turnedAway(feed, LinkMessage.errors(message["payload"]), nowMs)
-        case "complete": return turnedAway(feed, [], nowMs)
+        case "next":
+            feeds[feed]?.isAnswered = true
+            return next(feed, message["payload"] ?? .null, nowMs) + settled(feed)
+        case "error": return turnedAway(feed, LinkMessage.errors(message["payload"]), nowMs) + settled(feed)
+        case "complete": return turnedAway(feed, [], nowMs) + settled(feed)
         default: return []
         }
     }
@@ -300,6 +306,7 @@ package struct LinkMachine: Sendable {
             actions.append(.close(link: attempt.link, code: 1000))
             actions += closed(link: attempt.link, code: nil, reason: "the server does not answer", nowMs: nowMs)
         }
+        actions += lateWaits(nowMs)
         if let retryAtMs, retryAtMs <= nowMs {
             self.retryAtMs = nil
             actions += beginIfNeeded(nowMs)
@@ -380,6 +387,7 @@ package struct LinkMachine: Sendable {
         _ = heard(nowMs)
         if isWebSocket, !attempt.isRenewal { actions.append(.status(.connected)) }
         for id in feeds.keys.sorted() { actions += subscribe(id, nowMs) }
+        actions += askWaits()
         if feeds.isEmpty { idleAtMs = nowMs + limits.idleMs }
         return actions
     }
@@ -394,6 +402,7 @@ package struct LinkMachine: Sendable {
             feeds[id]?.unsubscribed()
             feeds[id]?.pollTag = nil
         }
+        forgetAskedWaits()
     }
 
     /// The end of a link that works.
@@ -469,7 +478,7 @@ package struct LinkMachine: Sendable {
         let ids = feeds.keys.sorted()
         feeds = [:]
         feedBySubscription = [:]
-        return ids.map { .ended($0, error) } + [.status(.refused(error))]
+        return ids.map { .ended($0, error) } + failWaits(error) + [.status(.refused(error))]
     }
 
     private mutating func violation(_ link: Int, _ text: String, _ nowMs: Int64) -> [LinkAction] {

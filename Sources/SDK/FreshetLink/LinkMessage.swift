@@ -44,6 +44,12 @@ enum LinkMessage {
 
     static let ping = Array(#"{"type":"ping"}"#.utf8)
 
+    static func wait(id: WaitID, _ position: MutationPosition?) -> [UInt8] {
+        var wait: JSONObject = ["id": .string(String(id))]
+        if let position { wait["position"] = .string(position.rawValue) }
+        return JSONWriter.compact(["type": "ping", "payload": ["freshet": ["wait": .object(wait)]]])
+    }
+
     static func pong(payload: JSONValue?) -> [UInt8] {
         var message: JSONObject = ["type": "pong"]
         if let payload { message["payload"] = payload }

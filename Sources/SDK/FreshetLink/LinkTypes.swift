@@ -9,6 +9,9 @@ package struct FeedID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static func < (left: FeedID, right: FeedID) -> Bool { left.number < right.number }
 }
 
+/// Identifies a wait until feeds show what was committed.
+package typealias WaitID = Int
+
 /// The live query of a feed.
 package struct FeedRequest: Hashable, Sendable {
     package let connector: String
@@ -136,13 +139,20 @@ package struct LinkLimits: Sendable, Hashable {
     package var pollMinMs: Int64
     /// The bytes of one event of a stream.
     package var eventBytesMax: Int
+    /// How long a wait for a mutation may take; longer than the server's own limit (`gateway.waitTimeoutMs`).
+    package var waitMs: Int64
+    /// How many waits there may be, and for how many of them the server is asked at a time
+    /// (`gateway.waitsPerSessionMax`).
+    package var waitsMax: Int
+    package var waitsAskedMax: Int
 
     package init(
         backoffMinMs: Int64 = 250, backoffMaxMs: Int64 = 30_000, retryAfterMaxMs: Int64 = 300_000,
         stepMs: Int64 = 10_000, silenceMs: Int64 = 25_000, idleMs: Int64 = 10_000, renewalRetryMs: Int64 = 5_000,
         blockedMax: Int = 2, upgradeFirstMs: Int64 = 15_000, upgradeMs: Int64 = 300_000, exchangesMax: Int = 100,
         pollWaitMs: Int64 = 25_000,
-        pollMinMs: Int64 = 250, eventBytesMax: Int = 64 << 20
+        pollMinMs: Int64 = 250, eventBytesMax: Int = 64 << 20, waitMs: Int64 = 15_000, waitsMax: Int = 1_000,
+        waitsAskedMax: Int = 16
     ) {
         self.backoffMinMs = backoffMinMs
         self.backoffMaxMs = backoffMaxMs
@@ -158,6 +168,9 @@ package struct LinkLimits: Sendable, Hashable {
         self.pollWaitMs = pollWaitMs
         self.pollMinMs = pollMinMs
         self.eventBytesMax = eventBytesMax
+        self.waitMs = waitMs
+        self.waitsMax = waitsMax
+        self.waitsAskedMax = waitsAskedMax
     }
 }
 
@@ -217,6 +230,8 @@ package enum LinkAction: Hashable, Sendable {
     case ended(FeedID, FreshetError)
     /// Drop this from the cache, keep the position, and call `discard` for the feeds that it concerns.
     case invalidated(Invalidation)
+    /// A wait is over, after the results before it; with an error if they may be missing.
+    case waited(WaitID, FreshetError?)
     /// The link was lost: no feed is confirmed until its next result.
     case lost(FreshetError)
     case status(LinkStatus)

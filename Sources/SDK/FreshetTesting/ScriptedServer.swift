@@ -38,6 +38,10 @@ public final class ScriptedServer: Sendable {
         var requests: [Request] = []
         var connections = 0
         var lostAnswers = 0
+        /// Of committed mutations, by idempotency key.
+        var positions: [String: Int] = [:]
+        var waits: [String?] = []
+        var waitFailure: ResponseError?
         var isTokenRejected: @Sendable (String?) -> Bool = { _ in false }
     }
 
@@ -108,6 +112,9 @@ public final class ScriptedServer: Sendable {
     /// The next answers to requests are lost after they were processed.
     public func loseAnswers(_ count: Int) { state.withLock { $0.lostAnswers = count } }
 
+    /// Fails `wait(for:)`; with nil it succeeds again.
+    public func failWaits(_ error: ResponseError?) { state.withLock { $0.waitFailure = error } }
+
     /// Which tokens the server rejects.
     public func rejectTokens(where isRejected: @escaping @Sendable (String?) -> Bool) {
         state.withLock { $0.isTokenRejected = isRejected }
@@ -117,6 +124,8 @@ public final class ScriptedServer: Sendable {
 
     /// Single requests that arrived, in order.
     public var requests: [Request] { state.withLock { $0.requests } }
+    /// The positions for which `wait(for:)` asked, in order; nil: for none.
+    public var waits: [MutationPosition?] { state.withLock { $0.waits.map { $0.map(MutationPosition.init(rawValue:)) } } }
     /// How many sockets were opened so far.
     public var connections: Int { state.withLock { $0.connections } }
     /// How many are open now.
@@ -164,7 +173,7 @@ public final class ScriptedServer: Sendable {
             } else {
                 onEvent(.text(Array(#"{"type":"connection_ack"}"#.utf8)))
             }
-        case "ping": onEvent(.text(Array(#"{"type":"pong"}"#.utf8)))
+        case "ping": ponged(message["payload"], onEvent)
         case "subscribe":
             guard let id = message["id"]?.stringValue, let name = message["payload"]?["operationName"]?.stringValue
             else { return }
@@ -176,6 +185,20 @@ public final class ScriptedServer: Sendable {
             state.withLock { $0.sockets[number]?.subscriptions[id] = nil }
         default: break
         }
+    }
+
+    /// Answers a ping. Live queries have the present results by then: they get them at once.
+    private func ponged(_ payload: JSONValue?, _ onEvent: @Sendable (SocketEvent) -> Void) {
+        guard let id = payload?["freshet"]?["wait"]?["id"] else {
+            return onEvent(.text(Array(#"{"type":"pong"}"#.utf8)))
+        }
+        let failure = state.withLock { state in
+            state.waits.append(payload?["freshet"]?["wait"]?["position"]?.stringValue)
+            return state.waitFailure
+        }
+        var waited: JSONObject = ["id": id]
+        if let failure { waited["error"] = ["code": .string(failure.code ?? ""), "message": .string(failure.message)] }
+        onEvent(.text(JSONWriter.compact(["type": "pong", "payload": ["freshet": ["waited": .object(waited)]]])))
     }
 
     /// Sends the result of an operation to its subscriptions.
@@ -213,6 +236,11 @@ public final class ScriptedServer: Sendable {
 
     // MARK: Requests
 
+    private static func uuid(_ number: Int) -> String {
+        let digits = String(number)
+        return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+    }
+
     func respond(_ request: TransportRequest) throws(TransportFailure) -> TransportResponse {
         guard state.withLock({ $0.isOnline }) else { throw TransportFailure(.notSent, "no server responds") }
         let body = (try? JSONParser.parse(request.body)) ?? .null
@@ -237,11 +265,17 @@ public final class ScriptedServer: Sendable {
                 script?(variables)
                 ?? .failure(ResponseError(message: "there is no operation \(name)", code: "OPERATION_NOT_FOUND"))
         }
-        let isLost = state.withLock { state in
-            if let key, case .success = answer { state.kept[key] = answer }
-            guard state.lostAnswers > 0 else { return false }
+        let (isLost, position) = state.withLock { state in
+            var position: Int?
+            if let key, case .success = answer {
+                state.kept[key] = answer
+                // The same for each retry.
+                position = state.positions[key] ?? state.positions.count + 1
+                state.positions[key] = position
+            }
+            guard state.lostAnswers > 0 else { return (false, position) }
             state.lostAnswers -= 1
-            return true
+            return (true, position)
         }
         if isLost { throw TransportFailure(.lost, "the connection broke") }
         let text: JSONValue =
@@ -249,7 +283,8 @@ public final class ScriptedServer: Sendable {
             case .success(let data): ["data": data.json]
             case .failure(let error): ["data": nil, "errors": [Self.json(error)]]
             }
-        return TransportResponse(status: 200, headers: [:], body: JSONWriter.compact(text))
+        let headers = position.map { ["x-freshet-position": Self.uuid($0)] } ?? [:]
+        return TransportResponse(status: 200, headers: headers, body: JSONWriter.compact(text))
     }
 }
 

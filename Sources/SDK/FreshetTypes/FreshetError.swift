@@ -15,6 +15,8 @@ public struct FreshetError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let refused = Code("refused")
         /// The server asks for patience; `retryAfterMs` says how long.
         public static let unavailable = Code("unavailable")
+        /// The server, or the way to it, cannot do what was asked.
+        public static let unsupported = Code("unsupported")
         /// The token is missing, expired or rejected, or the app's provider of tokens failed.
         public static let unauthenticated = Code("unauthenticated")
         /// `.cacheOnly`, and nothing is cached.

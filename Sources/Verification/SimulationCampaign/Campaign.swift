@@ -11,6 +11,7 @@ package struct Campaign: Sendable {
         package var answers = 0
         package var silences = 0
         package var markers = 0
+        package var waits = 0
         package var seconds = 0.0
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
@@ -21,7 +22,7 @@ package struct Campaign: Sendable {
             let perSecond = String(format: "%.1f", Double(seeds) / max(seconds, 0.001))
             return """
                 simulation: \(seeds) seeds, \(failures.count) failed, \(steps) steps, \(commits) mutations, \
-                \(answers) results delivered, \(silences) late answers reported, \(markers) markers passed, \
+                \(answers) results delivered, \(silences) late answers reported, \(markers) markers passed, \(waits) waits answered, \
                 \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
                 """
         }
@@ -65,6 +66,7 @@ package struct Campaign: Sendable {
                     state.report.answers += outcome.answers
                     state.report.silences += outcome.silences
                     state.report.markers += outcome.markers
+                    state.report.waits += outcome.waits
                     state.report.faults.merge(outcome.faults, uniquingKeysWith: +)
                     state.report.seconds = seconds()
                     if let violation = outcome.violation {

@@ -73,6 +73,16 @@ struct TutorialTests {
         #expect(lots.count == 2 && fresh.source == .server && cached.source == .cache)
     }
 
+    @Test func aMutationIsWaitedFor() async throws {
+        let (server, auctions) = served()
+        let lot = try #require(try await auctions.listLots().get().data.lots.first)
+        var states = auctions.listLots().live().makeAsyncIterator()
+        while let state = try await states.next(), !state.isConfirmed {}
+        let bid = try await auctions.placeBid(lotId: lot.id, category: lot.category, amount: 100).run()
+        try await auctions.wait(for: bid.position)
+        #expect(server.waits == [bid.position] && bid.position != nil)
+    }
+
     @Test func aMutationRuns() async throws {
         let (_, auctions) = served()
         let lot = try #require(try await auctions.listLots().get().data.lots.first)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Random sequences against a server in a few lines: whatever happens, a followed query ends up with the server's
-/// result, and nothing arrives for one that is not followed.
+/// result, nothing arrives for one that is not followed, and a wait that is over shows what was there when it began.
 @Suite struct LinkRandomTests {
     /// The server's side of one link, and its documents.
     private struct Server {
@@ -24,6 +24,8 @@ import Testing
         var unanswered: Set<String> = []
         /// The end of the history of invalidations.
         var position = 0
+        /// Waits that are to be answered.
+        var waits: [(link: Int, id: String)] = []
 
         func document(_ value: Int64) -> JSONValue {
             [
@@ -41,6 +43,12 @@ import Testing
         /// The last document that the app got, by feed; nil after a loss.
         var shown: [Int: JSONValue?] = [:]
         var nextFeed = 0
+        /// The values so far, by feed.
+        var history: [Int: [Int64]] = [:]
+        /// For each wait, how many values its feeds had had when it began.
+        var waits: [Int: [Int: Int]] = [:]
+        var nextWait = 0
+        var fulfilled = 0
 
         init(seed: UInt64) {
             random = SeededRandom(seed: seed)
@@ -48,7 +56,7 @@ import Testing
                 limits: LinkLimits(
                     backoffMinMs: 10, backoffMaxMs: 100, stepMs: 50, silenceMs: 500, idleMs: 20, upgradeFirstMs: 100,
                     upgradeMs: 300,
-                    pollWaitMs: 200, pollMinMs: 2),
+                    pollWaitMs: 200, pollMinMs: 2, waitMs: 400, waitsMax: 4, waitsAskedMax: 2),
                 seed: seed)
         }
 
@@ -96,6 +104,7 @@ import Testing
                 if case .ended = action { followed.remove(id.number) }
             case .lost: for id in followed { shown[id] = .some(nil) }
             case .status: break
+            case .waited(let id, let error): waited(id, error)
             case .invalidated(let invalidation):
                 #expect(invalidation.position == "\(server.position)-m")
                 // As an app whose cache showed the named row in every result.
@@ -114,6 +123,14 @@ import Testing
                 (server.link, server.subscriptions) = (link, [:])
                 driver.received(link, ["type": "connection_ack"])
             case "ping":
+                if let id = message["payload"]?["freshet"]?["wait"]?["id"]?.stringValue {
+                    switch mayFail ? random.below(4) : 3 {
+                    case 0: break  // Nobody answers.
+                    case 1, 2: server.waits.append((link, id))
+                    default: answerWait(link, id)
+                    }
+                    return
+                }
                 if !mayFail || random.below(3) > 0 { driver.received(link, ["type": "pong"]) }
             case "subscribe":
                 guard server.link == link, let id = message["id"]?.stringValue,
@@ -144,6 +161,46 @@ import Testing
         /// The resume tag of a value.
         private static func tag(_ value: Int64) -> String { "t\(value)" }
         private static func value(_ tag: String?) -> Int64? { tag.flatMap { Int64($0.dropFirst()) } }
+
+        /// Answers behind everything that the link's subscriptions lack.
+        private mutating func answerWait(_ link: Int, _ id: String) {
+            guard server.link == link else { return }
+            for id in server.subscriptions.keys.sorted() { deliver(id) }
+            var waited: JSONObject = ["id": .string(id)]
+            if random.below(8) == 0 { waited["error"] = ["code": "TIMEOUT", "message": "late"] }
+            driver.received(link, ["type": "pong", "payload": ["freshet": ["waited": .object(waited)]]])
+        }
+
+        mutating func answerWaits() {
+            defer { server.waits = [] }
+            for (link, id) in server.waits { answerWait(link, id) }
+        }
+
+        mutating func wait() {
+            nextWait += 1
+            waits[nextWait] = followed.reduce(into: [:]) { $0[$1] = history[$1]?.count ?? 0 }
+            driver.actions += driver.machine.wait(nextWait, for: nil, nowMs: driver.nowMs)
+        }
+
+        private mutating func waited(_ id: Int, _ error: FreshetError?) {
+            guard let known = waits.removeValue(forKey: id) else {
+                Issue.record("wait \(id) ends twice")
+                return
+            }
+            if error != nil { return }
+            fulfilled += 1
+            for (feed, count) in known where followed.contains(feed) {
+                // Not after an error, or a loss.
+                guard let shown = shown[feed] ?? nil else { continue }
+                let present = history[feed]?.dropFirst(count - 1).map(server.document) ?? []
+                #expect(present.contains(shown), "feed \(feed) shows a value of before wait \(id)")
+            }
+        }
+
+        private mutating func change(_ feed: Int, to value: Int64) {
+            server.values[feed] = value
+            history[feed, default: []].append(value)
+        }
 
         private mutating func arrived(_ exchange: String, _ request: LinkRequest, _ mayFail: Bool) {
             switch mayFail ? random.below(8) : 7 {
@@ -226,10 +283,10 @@ import Testing
         }
 
         mutating func step() {
-            switch random.below(11) {
+            switch random.below(14) {
             case 0, 1:
                 nextFeed += 1
-                server.values[nextFeed] = 1
+                change(nextFeed, to: 1)
                 followed.insert(nextFeed)
                 shown[nextFeed] = .some(nil)
                 driver.follow(nextFeed, "Q\(nextFeed)")
@@ -240,7 +297,7 @@ import Testing
             case 3, 4, 5:
                 guard nextFeed > 0 else { return }
                 let feed = 1 + random.below(nextFeed)
-                server.values[feed] = Int64(random.below(1_000))
+                change(feed, to: Int64(random.below(1_000)))
                 for id in server.subscriptions.keys.sorted() where server.subscriptions[id]?.feed == feed {
                     deliver(id)
                 }
@@ -262,7 +319,7 @@ import Testing
                     let feed = server.subscriptions[id]?.feed
                 else { return }
                 let value = Int64(1_000 + random.below(1_000))
-                server.values[feed] = value
+                change(feed, to: value)
                 server.subscriptions[id]?.sent = value
                 driver.next(
                     link, id, ["extensions": ["delta": ["patch": [["op": "remove", "path": "/data/none"]]]]])
@@ -271,12 +328,15 @@ import Testing
                 server.position += 1
                 let told: JSONValue = ["position": .string("\(server.position)-m"), "drop": "everything"]
                 driver.received(link, ["type": "ping", "payload": ["freshet": ["invalidations": told]]])
+            case 9, 10: wait()
+            case 11: answerWaits()
             default: driver.advance()
             }
         }
     }
 
     @Test func everyFollowedQueryEndsUpWithTheServersResult() {
+        var fulfilled = 0
         for seed in 0..<UInt64(10_000 * FuzzLength.factor) {
             var run = Run(seed: seed)
             for _ in 0..<25 {
@@ -284,6 +344,7 @@ import Testing
                 run.perform(mayFail: true)
             }
             // Calm: nothing fails any more, and time goes on until the link is up.
+            run.answerWaits()
             for exchange in run.server.unanswered.sorted() { run.driver.failed(exchange, .lost) }
             for _ in 0..<200 {
                 run.perform(mayFail: false)
@@ -298,7 +359,14 @@ import Testing
                 #expect(run.shown[id] == .some(run.expected(id)), "seed \(seed), feed \(id)")
             }
             #expect(run.driver.machine.feedCount == run.followed.count, "seed \(seed)")
+            for _ in 0..<50 where run.driver.machine.waitCount > 0 {
+                run.driver.advance()
+                run.perform(mayFail: false)
+            }
+            #expect(run.driver.machine.waitCount == 0 && run.waits.isEmpty, "seed \(seed)")
+            fulfilled += run.fulfilled
             #expect(run.driver.machine.heldCount <= 2 * run.followed.count, "seed \(seed)")
         }
+        #expect(fulfilled > 1_000)
     }
 }

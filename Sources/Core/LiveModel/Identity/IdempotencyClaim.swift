@@ -47,6 +47,17 @@ package struct IdempotencyClaim: Hashable, Sendable {
     /// may collide: one then waits for the other.
     package var lockNumber: Int64 { Int64(bitPattern: id.prefix) }
 
+    /// The id of the mutation's event, a version-8 UUID (RFC 9562 section 5.8): a retry names the same event without any
+    /// record of it. Another digest than that of the key, because it is shown.
+    package var eventID: String {
+        var digits = Array(Digest(of: JSONValue.array([.string(id.hex), ["event": true]]).canonicalBytes).hex.utf8)
+        digits[12] = UInt8(ascii: "8")
+        // The variant, in the first two bits.
+        digits[16] = Array("89ab".utf8)[Int(digits[16]) % 4]
+        let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+        return groups.map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+    }
+
     /// Returns the key under which a custom resolver gets one field of the mutation, the same for each retry.
     package func resolverKey(_ responseKey: String) -> String {
         Digest(of: JSONValue.array([.string(id.hex), .string(responseKey)]).canonicalBytes).hex

@@ -25,6 +25,8 @@ package enum InboxMessage: Sendable, Hashable {
     /// Whatever events before this marker in the shard's stream changed was sent to the gateway before it. Sent to
     /// gateways that take markers (`AnnouncementID.takesMarkers`).
     case marker(shard: ShardID, epoch: UInt64, LagMarker)
+    /// The gateway's ticket of this number came back: the same promise as that of a marker.
+    case ticket(shard: ShardID, epoch: UInt64, number: UInt64)
 }
 
 extension InboxMessage {
@@ -34,7 +36,7 @@ extension InboxMessage {
         case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .unchangedTick(_, let key, _, _, _),
             .failed(_, let key, _, _, _):
             key
-        case .announceAll, .settled, .marker: nil
+        case .announceAll, .settled, .marker, .ticket: nil
         }
     }
 
@@ -44,7 +46,7 @@ extension InboxMessage {
         case .result(_, _, _, let answers), .unchanged(_, _, _, _, _, let answers),
             .unchangedTick(_, _, _, _, let answers), .failed(_, _, _, _, let answers):
             answers
-        case .announceAll, .settled, .marker: nil
+        case .announceAll, .settled, .marker, .ticket: nil
         }
     }
 
@@ -106,6 +108,13 @@ extension InboxMessage {
                     "times": .object(marker.json),
                 ])
             ]
+        case .ticket(let shard, let epoch, let number):
+            [
+                Self.header([
+                    "type": "ticket", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch)),
+                    "number": .string(String(number)),
+                ])
+            ]
         }
     }
 
@@ -145,12 +154,15 @@ extension InboxMessage {
         let object = try MessageError.object(bytes, of: "inbox")
         let shard = ShardID(Int(try object.int("shard")))
         let type = try object.string("type")
-        if ["announceAll", "settled", "marker"].contains(type) {
+        if ["announceAll", "settled", "marker", "ticket"].contains(type) {
             guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
             switch type {
             case "settled": self = try Self.settled(object, shard, epoch)
             case "marker":
                 self = .marker(shard: shard, epoch: epoch, try LagMarker(json: try object.object("times")))
+            case "ticket":
+                guard let number = UInt64(try object.string("number")) else { throw MessageError(field: "number") }
+                self = .ticket(shard: shard, epoch: epoch, number: number)
             default: self = .announceAll(shard: shard, epoch: epoch)
             }
             return

@@ -86,13 +86,14 @@ package struct RefreshMachine: Sendable {
         return dispatch(nowMs: nowMs)
     }
 
-    /// Passes on the markers for which nothing is left to wait. To be called after every other fact, when its actions
+    /// Passes on the markers and tickets for which nothing is left to wait. To be called after every other fact, when its actions
     /// are performed: a marker must not overtake a result.
     package mutating func markersDue(nowMs: Int64) -> [RefreshAction] {
         if markedShards.isEmpty { return [] }
         var actions: [RefreshAction] = []
         for shard in markedShards.sorted() {
-            actions += inShard(shard) { queries, _ in queries.passMarkers(nowMs: nowMs) } ?? []
+            let listed = listedGateways
+            actions += inShard(shard) { queries, _ in queries.passMarkers(listed: listed, nowMs: nowMs) } ?? []
             if shards[shard]?.queries.markers.isWaiting != true { markedShards.remove(shard) }
         }
         return actions

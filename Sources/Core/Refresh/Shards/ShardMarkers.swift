@@ -1,8 +1,8 @@
 import LiveModel
 
-/// The markers of a shard that wait until what came before them has reached the gateways.
+/// The markers and tickets of a shard that wait until what came before them has reached the gateways.
 ///
-/// Markers divide the shard's stream into turns. From an event's turn on, a live query that the event concerns owes its
+/// They divide the shard's stream into turns. From an event's turn on, a live query that the event concerns owes its
 /// subscribers a result, until a run that began after the event has ended. A marker passes once no live query owes a
 /// result since its turn or an earlier one.
 ///
@@ -10,24 +10,43 @@ import LiveModel
 struct ShardMarkers: Sendable {
     typealias Turn = UInt32
 
-    /// The limit on waiting markers; while there are as many, a further one takes the place of the last.
+    /// What ends a turn: a marker, the tickets of gateways, or both where there was no room for another entry.
+    struct Entry: Sendable, Equatable {
+        /// The last turn of what came before it.
+        fileprivate(set) var turn: Turn
+        fileprivate(set) var marker: LagMarker?
+        /// The greatest number of each gateway, which stands for lower ones, too. Bound: the gateways.
+        fileprivate(set) var tickets: [NodeID: UInt64] = [:]
+    }
+
+    /// The limit on waiting entries. While there are as many, a further marker takes the place of the last entry's, and
+    /// a further ticket joins the last entry, which then waits for what came before the ticket.
     static let waitingMax = 16
 
-    /// The current turn: the number of markers read.
-    private(set) var turn: Turn = 0
+    /// The current turn.
+    private(set) var turn: Turn = 1
     /// The live queries that owe a result, by the turn since which they do. Bound: the live queries of the shard.
     private var owing: [Turn: Int] = [:]
-    private var waiting: [(turn: Turn, marker: LagMarker)] = []
+    private var waiting: [Entry] = []
 
     var isWaiting: Bool { !waiting.isEmpty }
     var waitingCount: Int { waiting.count }
     /// The turn of what came before every marker that waits.
     var oldestTurn: Turn { waiting.first?.turn ?? turn }
 
-    mutating func read(_ marker: LagMarker) {
-        if waiting.count == Self.waitingMax { waiting.removeLast() }
-        waiting.append((turn, marker))
-        turn += 1
+    mutating func read(_ marker: LagMarker) { endTurn { $0.marker = marker } }
+
+    mutating func read(_ ticket: WaitTicket) {
+        endTurn { $0.tickets[ticket.gateway] = max($0.tickets[ticket.gateway] ?? 0, ticket.number) }
+    }
+
+    private mutating func endTurn(_ change: (inout Entry) -> Void) {
+        if waiting.count < Self.waitingMax { waiting.append(Entry(turn: turn)) }
+        waiting[waiting.count - 1].turn = turn
+        change(&waiting[waiting.count - 1])
+        // Past the greatest number, what comes later belongs to the same turn: markers then wait for more than they
+        // must.
+        turn = turn == .max ? turn : turn + 1
     }
 
     /// Handles a live query that owes a result since another turn than before; nil: it owes none.
@@ -39,12 +58,13 @@ struct ShardMarkers: Sendable {
         if let current { owing[current, default: 0] += 1 }
     }
 
-    /// Removes and returns the markers that may pass, in order.
-    mutating func takePassing() -> [LagMarker] {
+    /// Removes and returns the entries that may pass, in order.
+    mutating func takePassing() -> [Entry] {
         guard isWaiting else { return [] }
         let firstOwed = owing.keys.min() ?? .max
-        let passing = waiting.prefix { $0.turn < firstOwed }
+        let passing = Array(waiting.prefix { $0.turn < firstOwed || owing.isEmpty })
         waiting.removeFirst(passing.count)
-        return passing.map(\.marker)
+        if waiting.isEmpty, owing.isEmpty { turn = 1 }
+        return passing
     }
 }

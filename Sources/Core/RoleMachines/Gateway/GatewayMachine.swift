@@ -88,13 +88,20 @@ package struct GatewayMachine: Sendable {
         case passMarker(InterestMachine.ArrivedMarker)
         /// Measure the hops of a marker that every hub has taken.
         case reportMarker(MarkerHops)
+        /// Make sure that the event is in the streams of the shards that it concerns; answer with `waitAppended`.
+        case ensureAppended(InterestMachine.WaitID, position: String)
+        /// Append the gateway's ticket to the shard's events stream. Repeated if it does not come back, so a failure
+        /// needs no answer.
+        case appendTicket(ShardID, WaitTicket)
+        /// Tell the session of this hub that its wait is over, after the deliveries before it.
+        case answerWait(hub: Int, InterestMachine.WaitID, RequestError?)
     }
 
     /// A message for a shard's control stream.
     package typealias Outgoing = (shard: ShardID, message: ControlMessage)
 
     package let settings: Settings
-    private var interest: InterestMachine
+    var interest: InterestMachine
     private var outgoing: BatchQueue<Outgoing>
     /// The number of the last append.
     private var lastCall: CallID = 0
@@ -238,16 +245,6 @@ package struct GatewayMachine: Sendable {
         effects(of: interest.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs))
     }
 
-    // MARK: Markers
-
-    /// Handles a marker that every hub has taken, after what arrived before it.
-    package mutating func markerTaken(_ arrived: InterestMachine.ArrivedMarker, nowMs: Int64) -> [Effect] {
-        interest.markerTaken(arrived, nowMs: nowMs)
-        return [.reportMarker(MarkerHops(arrived, takenAtMs: nowMs))]
-    }
-
-    package func lag(nowMs: Int64) -> LagReport { interest.lag(nowMs: nowMs) }
-
     // MARK: Messages to shards
 
     /// Begins the batch that `gather` announced.
@@ -279,7 +276,7 @@ package struct GatewayMachine: Sendable {
     package var outgoingCount: Int { outgoing.totalCount }
     package var isIdle: Bool { outgoing.isIdle }
 
-    private mutating func effects(of actions: [InterestMachine.Action]) -> [Effect] {
+    mutating func effects(of actions: [InterestMachine.Action]) -> [Effect] {
         var effects: [Effect] = []
         for action in actions {
             switch action {
@@ -293,6 +290,9 @@ package struct GatewayMachine: Sendable {
             case .reportEpoch(let shard, let named, let recorded):
                 effects.append(.reportEpoch(shard, named: named, recorded: recorded))
             case .passMarker(let arrived): effects.append(.passMarker(arrived))
+            case .appendTicket(let shard, let number):
+                effects.append(.appendTicket(shard, WaitTicket(gateway: gateway, number: number)))
+            case .answerWait(let hub, let id, let error): effects.append(.answerWait(hub: hub, id, error))
             }
         }
         return effects

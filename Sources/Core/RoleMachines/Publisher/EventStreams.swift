@@ -22,6 +22,10 @@ package struct EventStreams: Sendable {
         }
     }
 
+    package func append(of ticket: WaitTicket, to shard: ShardID, nowMs: Int64) -> StreamAppend {
+        .event(MutationEvent(ticket, appendedAtMs: nowMs).encoded, to: name(of: shard), lengthMax: lengthMax)
+    }
+
     package func resyncMarkers(for shards: [ShardID]) -> [StreamAppend] {
         shards.map { .resyncMarker(to: name(of: $0), lengthMax: lengthMax) }
     }

@@ -18,7 +18,13 @@ struct OutgoingMessage: Sendable {
         bytes = fields.reduce(0) { $0 + $1.value.count }
     }
 
-    var isMarker: Bool { if case .marker = message { true } else { false } }
+    /// Whether it promises that the messages before it were sent.
+    var isMarker: Bool {
+        switch message {
+        case .marker, .ticket: true
+        default: false
+        }
+    }
 }
 
 /// The messages for gateways' inboxes that wait for the broker, and the batch in flight.
@@ -29,7 +35,8 @@ struct OutgoingMessages: Sendable {
     private let settings: WorkerMachine.Settings
     /// Bound: `outgoingBytesMax`.
     private var queue: BatchQueue<OutgoingMessage>
-    /// How often messages were not sent. A marker that waits is dropped then: a result before it may be missing.
+    /// How often messages were not sent. A marker or ticket that waits is dropped then: a result before it may be
+    /// missing.
     private var failures: UInt64 = 0
 
     init(keys: Keys, settings: WorkerMachine.Settings) {

@@ -4,6 +4,8 @@ package struct SessionLimits: Sendable {
     /// One-shot operations that run at a time; more wait.
     package var executesMax = 64
     package var executesWaitingMax = 1_024
+    /// Waits for what was committed (`SessionAction.wait`); more are refused.
+    package var waitsMax = 16
     /// Bytes of results held for a slow client, and of variables of operations that wait.
     package var bytesMax = 4 << 20
     package var initTimeoutMs: Int64 = 10_000

@@ -26,6 +26,8 @@ package struct DeliveryQueue<Pending> {
 
     package var isEmpty: Bool { pending.isEmpty }
     package var count: Int { pending.count }
+    /// The subscriptions with a pending result.
+    package var ids: Set<String> { Set(order) }
 
     /// - Parameters:
     ///   - bytes: the size of `item`.

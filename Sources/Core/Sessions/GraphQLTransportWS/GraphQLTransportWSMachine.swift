@@ -15,6 +15,8 @@ package struct GraphQLTransportWSMachine: SessionMachine {
 
     private var state = State.awaitingInit
     private var operations: Set<String> = []
+    /// The waits under way.
+    private var waits: Set<String> = []
     private let opening: SessionOpening
     /// Whether the client asked for invalidations; those up to `position` were sent, or are known to it.
     private var followsInvalidations = false
@@ -40,6 +42,7 @@ package struct GraphQLTransportWSMachine: SessionMachine {
             guard let payload = SessionMessage.payload(of: message) else {
                 return close(4400, "\"payload\" must be an object")
             }
+            if let request = SessionWait.request(in: payload) { return wait(request) }
             return [.send(SessionMessage.text("pong", payload: payload.map(JSONValue.object)))]
         case ("pong", _): return []
         case ("connection_init", .awaitingInit):
@@ -64,6 +67,28 @@ package struct GraphQLTransportWSMachine: SessionMachine {
             return operations.remove(id) == nil ? [] : [.stop(id: id)]
         default: return close(4400, "Invalid message received")
         }
+    }
+
+    private mutating func wait(_ request: JSONValue) -> [SessionAction] {
+        do throws(RequestError) {
+            let (id, position) = try SessionWait.read(request)
+            if let refusal = refusal(ofWait: id) { return [.send(SessionWait.answer(id: id, refusal))] }
+            waits.insert(id)
+            return [.wait(id: id, position: position)]
+        } catch {
+            return close(4400, error.message)
+        }
+    }
+
+    private func refusal(ofWait id: String) -> RequestError? {
+        guard case .ready = state else {
+            return RequestError(.unauthenticated, "the connection is not initialised yet")
+        }
+        if waits.contains(id) { return RequestError(.badRequest, "the wait \(id.prefix(80)) is under way already") }
+        guard waits.count < opening.waitsMax else {
+            return RequestError(.limitExceeded, "this connection has reached its maximum of \(opening.waitsMax) waits")
+        }
+        return nil
     }
 
     package mutating func received(binary: [UInt8]) -> [SessionAction] {
@@ -113,6 +138,10 @@ package struct GraphQLTransportWSMachine: SessionMachine {
         return [.send(SessionMessage.text("ping", payload: ["freshet": ["invalidations": told]]))]
     }
 
+    package mutating func waited(id: String, _ error: RequestError?) -> [SessionAction] {
+        waits.remove(id) == nil ? [] : [.send(SessionWait.answer(id: id, error))]
+    }
+
     package mutating func rejected(_ error: RequestError) -> [SessionAction] {
         close(4403, "Forbidden")
     }
@@ -156,7 +185,7 @@ package struct GraphQLTransportWSMachine: SessionMachine {
     package mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction] {
         if case .closed = state { return [] }
         state = .closed
-        operations = []
+        (operations, waits) = ([], [])
         return [SessionMessage.closing(code, reason)]
     }
 

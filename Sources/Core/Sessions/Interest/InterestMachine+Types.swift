@@ -22,6 +22,13 @@ extension InterestMachine {
         /// The age of a missing marker beyond which its shard is reported as late.
         package var markerLateMs: Int64 = 30_000
 
+        /// The limit on waits of this gateway's sessions; more are refused.
+        package var waitsMax = 10_000
+        /// The time that a wait may take.
+        package var waitTimeoutMs: Int64 = 10_000
+        /// The time after which a ticket that has not come back is appended again.
+        package var ticketRepeatMs: Int64 = 1_000
+
         var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
 
         package init() {}
@@ -52,7 +59,14 @@ extension InterestMachine {
         case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
         /// Pass the marker to every hub after the deliveries before it; when all of them have it, call `markerTaken`.
         case passMarker(ArrivedMarker)
+        /// Append the gateway's ticket of this number to the events stream of the shard.
+        case appendTicket(ShardID, number: UInt64)
+        /// Tell the session of this hub that its wait is over, after the deliveries before it.
+        case answerWait(hub: Int, WaitID, RequestError?)
     }
+
+    /// Identifies a wait of a session for what was committed before it.
+    package typealias WaitID = UInt64
 
     /// A marker for which no live query of its shard need be waited any longer.
     package struct ArrivedMarker: Sendable, Hashable {

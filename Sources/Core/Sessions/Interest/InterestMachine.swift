@@ -17,7 +17,7 @@ package struct InterestMachine: Sendable {
     private let settings: Settings
     /// Determine the routes of live queries.
     private var overrides = ClusterOverrides()
-    private(set) var table = InterestTable()
+    var table: InterestTable
     package private(set) var lastAnnouncement: UInt64
     /// The id of the last epoch read.
     private var lastCall: UInt64 = 0
@@ -32,6 +32,7 @@ package struct InterestMachine: Sendable {
         self.gateway = gateway
         self.settings = settings
         self.lastAnnouncement = firstAnnouncement
+        table = InterestTable(waits: WaitTable(settings, firstNumber: firstAnnouncement))
     }
 
     /// Returns the route of a live query by the latest overrides.
@@ -72,7 +73,7 @@ package struct InterestMachine: Sendable {
             table.follow(route(of: query).shard, nowMs: nowMs)
             expectAnswer(key, nowMs: nowMs)
             return Start(
-                fencedUntil: next, actions: ended + markersThatCount() + announce(key, nowMs: nowMs))
+                fencedUntil: next, actions: ended + whatCounts(nowMs: nowMs) + announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
@@ -111,7 +112,7 @@ package struct InterestMachine: Sendable {
             if lingerMs > 0 { entry.linger(untilMs: nowMs + lingerMs) }
             return lingerMs <= 0
         }
-        return isOver ? end(key) + markersThatCount() : []
+        return isOver ? end(key) + whatCounts(nowMs: nowMs) : []
     }
 
     private mutating func end(_ key: LiveQueryKey) -> [Action] {
@@ -146,7 +147,8 @@ package struct InterestMachine: Sendable {
             if shard != former { actions.append(.tell(former, .withdraw(gateway: gateway, key: key))) }
             movedCount += 1
         }
-        actions += markersThatCount()
+        if !actions.isEmpty { actions += performed(table.movedWaits(nowMs: nowMs)) }
+        actions += whatCounts(nowMs: nowMs)
         return actions
     }
 
@@ -155,7 +157,7 @@ package struct InterestMachine: Sendable {
     /// Handles a message from a shard's owner.
     package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
         var actions = arrived(message, nowMs: nowMs)
-        actions += markersThatCount()
+        actions += whatCounts(nowMs: nowMs)
         return actions
     }
 
@@ -181,6 +183,7 @@ package struct InterestMachine: Sendable {
         case .settled(let shard, let epoch, let through, let except, let held):
             settled(shard, epoch: epoch, through, except: except, held, nowMs: nowMs)
         case .marker(let shard, let epoch, let marker): markerArrived(shard, epoch: epoch, marker, nowMs: nowMs)
+        case .ticket(let shard, let epoch, let number): ticketArrived(shard, epoch: epoch, number, nowMs: nowMs)
         }
     }
 
@@ -233,8 +236,17 @@ package struct InterestMachine: Sendable {
         return []
     }
 
-    /// The markers that the last change lets count, after the deliveries that it caused.
-    private mutating func markersThatCount() -> [Action] { table.takeMarkers().map { .passMarker($0) } }
+    private mutating func ticketArrived(
+        _ shard: ShardID, epoch: UInt64, _ number: UInt64, nowMs: Int64
+    ) -> [Action] {
+        if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
+        return performed(table.ticketArrived(number, of: shard, epoch: epoch, nowMs: nowMs))
+    }
+
+    /// The markers and waits that the last change lets count, after the deliveries that it caused.
+    private mutating func whatCounts(nowMs: Int64) -> [Action] {
+        table.takeMarkers().map { .passMarker($0) } + performed(table.takeAnsweredWaits(nowMs: nowMs))
+    }
 
     /// Handles a marker that every hub has taken.
     package mutating func markerTaken(_ arrived: ArrivedMarker, nowMs: Int64) {
@@ -266,7 +278,7 @@ package struct InterestMachine: Sendable {
                 actions += announce(key, nowMs: nowMs)
             }
         }
-        actions += markersThatCount()
+        actions += whatCounts(nowMs: nowMs) + performed(table.waits.timeReached(nowMs: nowMs))
         for shard in table.shardsInDoubt(nowMs: nowMs) { actions.append(askForEpoch(of: shard, nowMs: nowMs)) }
         guard nowMs >= nextSummaryMs else { return actions }
         nextSummaryMs = nowMs + settings.summaryMs

@@ -28,8 +28,8 @@ struct InterestTable: Sendable {
     /// The number of outdated deadlines to tolerate beyond three for each live query.
     private static let leftoversMax = 1_024
 
-    private var entries: [LiveQueryKey: InterestEntry] = [:]
-    private var shards: [ShardID: ShardInterest] = [:]
+    private(set) var entries: [LiveQueryKey: InterestEntry] = [:]
+    private(set) var shards: [ShardID: ShardInterest] = [:]
     private var deadlines = Heap<Deadline>()
     /// The ends of live queries without subscriptions, some of them outdated; bounded like `deadlines`.
     private var lingering = Heap<Deadline>()
@@ -38,6 +38,11 @@ struct InterestTable: Sendable {
     private var pendingMarkers: Set<ShardID> = []
     /// The markers that need not wait any longer, until they are taken out. Bound: one for each shard.
     private var countingMarkers: [InterestMachine.ArrivedMarker] = []
+    var waits: WaitTable
+    /// The live queries that waits need not wait for any longer, until they are taken out.
+    var answeredKeys: [LiveQueryKey] = []
+
+    init(waits: WaitTable) { self.waits = waits }
 
     var count: Int { entries.count }
 
@@ -65,6 +70,7 @@ struct InterestTable: Sendable {
         let derived = Derived(entry)
         count(derived, -1)
         awaitsNoMore(key, of: derived.shard)
+        noteWaited(key)
         return entry
     }
 
@@ -86,6 +92,7 @@ struct InterestTable: Sendable {
             shards[after.shard]?.confirmed(key, by: after.confirmation)
         }
         setDeadlines(of: key, after.deadlines, before: before.deadlines)
+        noteWaited(key)
         return result
     }
 
@@ -100,7 +107,8 @@ struct InterestTable: Sendable {
     mutating func removeAll() {
         entries = [:]
         (deadlines, lingering, totals) = (Heap(), Heap(), Totals())
-        (pendingMarkers, countingMarkers) = ([], [])
+        (pendingMarkers, countingMarkers, answeredKeys) = ([], [], [])
+        waits.removeAll()
         for shard in shards.keys { shards[shard]?.leave() }
     }
 
@@ -170,14 +178,20 @@ struct InterestTable: Sendable {
     /// Handles a marker of a shard's owner. If it counts at once, it is among those that `takeMarkers` returns next.
     mutating func markerArrived(_ marker: LagMarker, of shard: ShardID, epoch: UInt64, nowMs: Int64) {
         guard let place = shards.index(forKey: shard), !shards.values[place].keys.isEmpty else { return }
-        shards.values[place].markerArrived(from: epoch) { [entries] keys in
-            keys.filter { key in entries[key].flatMap { Derived($0).confirmation }.map { $0 < epoch } ?? false }
-        }
+        ownerPassed(shard, epoch: epoch)
         let awaiting = shards.values[place].unconfirmed
         if shards.values[place].lag.arrived(marker, awaiting: awaiting, nowMs: nowMs) {
             countingMarkers.append(.init(shard: shard, marker: marker, arrivedAtMs: nowMs))
         } else {
             pendingMarkers.insert(shard)
+        }
+    }
+
+    /// Handles that an owner passed on a marker or a ticket.
+    mutating func ownerPassed(_ shard: ShardID, epoch: UInt64) {
+        guard let place = shards.index(forKey: shard) else { return }
+        shards.values[place].markerArrived(from: epoch) { [entries] keys in
+            keys.filter { key in entries[key].flatMap { Derived($0).confirmation }.map { $0 < epoch } ?? false }
         }
     }
 
@@ -209,22 +223,6 @@ struct InterestTable: Sendable {
 
     mutating func follow(_ shard: ShardID, nowMs: Int64) {
         shards[shard, default: ShardInterest()].lag.followed(nowMs: nowMs)
-    }
-
-    func lag(everyMs: Int64, lateMs: Int64, nowMs: Int64) -> LagReport {
-        var report = LagReport(everyMs: everyMs, lateMs: lateMs)
-        guard everyMs > 0 else { return report }
-        for (shard, interest) in shards {
-            guard let sinceMs = interest.lag.missingSinceMs(everyMs: everyMs) else { continue }
-            report.shards.append(
-                .init(
-                    shard: shard, undeliveredMs: max(0, nowMs - sinceMs), marker: interest.lag.taken,
-                    takenAtMs: interest.lag.takenAtMs))
-        }
-        report.shards.sort {
-            ($1.undeliveredMs, $1.endToEndMs ?? 0, $0.shard) < ($0.undeliveredMs, $0.endToEndMs ?? 0, $1.shard)
-        }
-        return report
     }
 
     // MARK: Deadlines

@@ -20,6 +20,9 @@ package enum SessionAction: Sendable, Hashable {
     case withdrawRefusal(id: String)
     /// Run the live query of this operation again; the result is delivered even if it is the same.
     case rerun(id: String)
+    /// Report with `waited` when the session has the results of whatever was committed before.
+    /// - Parameter position: the id of a mutation's event, a UUID; nil: what is known to the cluster by now.
+    case wait(id: String, position: String?)
     /// End the connection with this status; with a close code if the protocol has no status.
     case end(RequestError)
 }
@@ -32,11 +35,16 @@ package struct SessionOpening: Sendable, Hashable {
     package var operationsMax: Int
     /// Bytes of messages that wait until the client's token is verified.
     package var waitingBytesMax: Int
+    /// The maximum of concurrent waits of a session; one more is refused.
+    package var waitsMax: Int
 
-    package init(credentials: Credentials = .none, operationsMax: Int, waitingBytesMax: Int = 1 << 20) {
+    package init(
+        credentials: Credentials = .none, operationsMax: Int, waitingBytesMax: Int = 1 << 20, waitsMax: Int = 16
+    ) {
         self.credentials = credentials
         self.operationsMax = operationsMax
         self.waitingBytesMax = waitingBytesMax
+        self.waitsMax = waitsMax
     }
 }
 
@@ -99,6 +107,8 @@ package protocol SessionMachine: Sendable {
     /// The history of invalidations, after `authenticated` and whenever it has changed. Nothing is sent to a client
     /// that did not ask for it.
     mutating func invalidated(_ invalidations: Invalidations) -> [SessionAction]
+    /// A wait is over; nil: the results before it were handed to the session.
+    mutating func waited(id: String, _ error: RequestError?) -> [SessionAction]
     /// The server closes the session: 1001 when it shuts down, 1013 for a client that reads too slowly.
     mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction]
 }
@@ -108,6 +118,7 @@ extension SessionMachine {
     package mutating func started(id: String) -> [SessionAction] { [] }
     package mutating func keepAliveDue() -> [SessionAction] { [] }
     package mutating func invalidated(_ invalidations: Invalidations) -> [SessionAction] { [] }
+    package mutating func waited(id: String, _ error: RequestError?) -> [SessionAction] { [] }
     package mutating func queryFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
         failed(id: id, errors)
     }

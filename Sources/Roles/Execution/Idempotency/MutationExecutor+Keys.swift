@@ -32,9 +32,10 @@ extension MutationExecutor {
         _ claim: Claim?, _ attempt: () async throws(RequestError) -> Attempt
     ) async throws(RequestError) -> Outcome {
         guard let claim else {
-            guard case .ended(let outcome) = try await attempt() else {
+            guard case .ended(var outcome) = try await attempt() else {
                 preconditionFailure("a mutation without a claim was refused")
             }
+            outcome.position = outcome.event?.id
             return outcome
         }
         let nowMs = { Int64(MonotonicClock.nowMs()) }
@@ -46,6 +47,7 @@ extension MutationExecutor {
                 switch try await attempt() {
                 case .ended(var outcome):
                     outcome.keyUse?.hasWaited = keyed.hasWaited
+                    outcome.position = outcome.event?.id
                     return outcome
                 case .refused(let refusal): step = keyed.refused(refusal, nowMs: nowMs())
                 }
@@ -61,7 +63,7 @@ extension MutationExecutor {
             case .replay(let answer):
                 return Outcome(
                     body: answer.data, errors: answer.errors, event: nil,
-                    keyUse: KeyUse(isReplay: true, hasWaited: keyed.hasWaited))
+                    keyUse: KeyUse(isReplay: true, hasWaited: keyed.hasWaited), position: claim.key.eventID)
             case .fail(let error): throw error
             }
         }

@@ -14,6 +14,7 @@ struct HubTurn {
         case deliver(InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64)
         case forgetPositions(LiveQueryKey, from: UInt64)
         case passMarker(MarkerRelay)
+        case answerWait(InterestMachine.WaitID, RequestError?)
     }
 
     private let hubs: [LoopHub]
@@ -43,8 +44,10 @@ struct HubTurn {
             case .forgetPositions(let hubs, let key, let from): append(.forgetPositions(key, from: from), to: hubs)
             case .passMarker(let arrived):
                 append(.passMarker(MarkerRelay(arrived, loops: hubs.count)), to: Array(hubs.indices))
+            // Only the session's own event loop matters.
+            case .answerWait(let hub, let id, let error): append(.answerWait(id, error), to: [hub])
             case .gather, .append, .readEpoch, .reportEpoch, .reportUnsent, .reportLoss, .trimInbox, .reportProbe,
-                .reportResult, .sample, .reportMarker:
+                .reportResult, .sample, .reportMarker, .ensureAppended, .appendTicket:
                 break
             }
         }

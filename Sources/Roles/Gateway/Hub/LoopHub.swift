@@ -16,6 +16,8 @@ package final class LoopHub: @unchecked Sendable {
     /// The sessions of the subscriptions, by slot; nil: the slot is free.
     private var subscribers: [(session: any LiveSession, id: String)?] = []
     private var recent = RecentResults()
+    /// The sessions that wait for what was committed, with their ids of the waits.
+    private var waits: [InterestMachine.WaitID: (session: ClientSession, id: String)] = [:]
     /// The cache of patches, for clients that requested deltas.
     package var deltas: DeltaCache
 
@@ -77,6 +79,25 @@ package final class LoopHub: @unchecked Sendable {
         return true
     }
 
+    /// Begins a wait of a session until it has the results of what was committed before; `ClientSession.waited` ends it.
+    /// - Parameters:
+    ///   - position: the id of the mutation's event; nil: what is in the shards' streams already.
+    ///   - keys: the live queries that the session follows.
+    /// - Throws: `.limitExceeded`.
+    func wait(
+        _ session: ClientSession, id: String, for position: String?, keys: Set<LiveQueryKey>
+    ) throws(RequestError) -> InterestMachine.WaitID {
+        eventLoop.assertInEventLoop()
+        let wait = try service.waitBegan(hub: index, for: position, keys: keys)
+        waits[wait] = (session, id)
+        return wait
+    }
+
+    func endWait(_ wait: InterestMachine.WaitID) {
+        eventLoop.assertInEventLoop()
+        if waits.removeValue(forKey: wait) != nil { service.waitEnded(wait) }
+    }
+
     private func sessionDelivery(_ update: Hub.Update, of key: LiveQueryKey) -> SessionDelivery {
         switch update {
         case .result(let result): .result(recent.shared(result, of: key))
@@ -92,6 +113,7 @@ package final class LoopHub: @unchecked Sendable {
         var deliveries: [(delivery: SessionDelivery, due: [Handle])] = []
         var counts: [(key: LiveQueryKey, sessions: Int, bytes: Int)] = []
         var markers: [MarkerRelay] = []
+        var answered: [(wait: InterestMachine.WaitID, error: RequestError?)] = []
         for step in steps {
             switch step {
             case .deliver(let delivery, let key, let answers):
@@ -102,6 +124,7 @@ package final class LoopHub: @unchecked Sendable {
                 }
             case .forgetPositions(let key, let announcement): hub.forgetPositions(key, from: announcement)
             case .passMarker(let marker): markers.append(marker)
+            case .answerWait(let wait, let error): answered.append((wait, error))
             }
         }
         if !counts.isEmpty { service.count(counts) }
@@ -113,6 +136,9 @@ package final class LoopHub: @unchecked Sendable {
             }
         }
         if let recorder = service.recorder { observe(deliveries, recorder) }
+        for (wait, error) in answered {
+            if let (session, id) = waits.removeValue(forKey: wait) { session.waited(id, error) }
+        }
         for marker in markers where marker.taken() { service.markerTaken(marker.arrived) }
     }
 

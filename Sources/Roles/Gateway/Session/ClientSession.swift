@@ -22,6 +22,9 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     let rerunTimeoutMs: Int64
     /// Refusals that are sent soon.
     var refusals = HeldRefusals()
+    /// The waits that the hub has not answered, by the client's id. Bounded by the machine.
+    var waits: [String: InterestMachine.WaitID] = [:]
+    var heldWaits = HeldWaits()
     /// Subscriptions whose token has expired; they wait for a new one. Bounded as the followed operations.
     var suspended: [String: FollowedOperation] = [:]
     let tokenGraceMs: Int64
@@ -97,6 +100,9 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         operations.stopAll()
         suspended = [:]
         for timer in rerunTimers.values { timer.cancel() }
+        for wait in waits.values { hub.endWait(wait) }
+        waits = [:]
+        heldWaits.removeAll()
         (rerunTimers, reruns, refusals) = ([:], RerunQueue(), HeldRefusals())
         permit.end()
     }
@@ -106,6 +112,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         connection.gathered {
             while let (id, shared) = operations.next(unwrittenBytes: connection.pendingBytes) {
                 write(shared, id, operations[id])
+                written(id)
             }
         }
     }
@@ -173,6 +180,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         case .fail(let error):
             note(failed: error, of: operation)
             perform(machine.refreshFailed(id: id, [error]))
+            written(id)
         case .end(let refusal):
             leaving = "auth_refused"
             stop(id)
@@ -218,6 +226,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             case .withdrawRefusal(let id): refusals.withdraw(id)
             case .stop(let id): stop(id, lingers: false)
             case .rerun(let id): rerun(id)
+            case .wait(let id, let position): wait(id, for: position)
             case .end(let error): connection.end(error)
             }
         }
@@ -266,6 +275,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             reruns.ended(id)
         }
         suspended[id] = nil
+        defer { written(id) }
         if operations.stop(id, lingers: lingers) { deadlines.used(nowMs: MonotonicClock.nowMs()) }
     }
 

@@ -31,6 +31,9 @@ struct LiveOperations {
     var followedIDs: [String] { followed.keys.sorted() }
     /// The results that wait until the client reads.
     var queuedCount: Int { results.count }
+    /// The operations with a result that waits.
+    var queuedIDs: Set<String> { results.ids }
+    var liveQueryKeys: Set<LiveQueryKey> { Set(followed.values.map(\.handle.key)) }
     var inspections: [SessionInspection.Subscription] {
         followed.sorted { $0.key < $1.key }.map { id, operation in
             .init(id: id, key: operation.handle.key, known: hub.known(operation.handle), isSuspended: false)

@@ -69,7 +69,12 @@ struct NodeRoles: Sendable {
                 ? IdempotencySweeper(
                     pool: storage.pool, settings: node.idempotencySweepSettings, logger: node.logger) : nil,
             markers: roles.contains(.api) ? markers(node, cluster, storage, execution, publisher) : nil,
-            gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group, recorder) : nil,
+            gateway: roles.contains(.gateway)
+                ? gateway(
+                    node, cluster, storage, network.group, recorder,
+                    outbox: CommittedEvents(
+                        pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
+                        overrideList: cluster.overrideList)) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution, recorder) : nil,
             tailer: tailer, slot: slot,
             sessions: SessionRegistry(
@@ -92,12 +97,14 @@ struct NodeRoles: Sendable {
 
     private static func gateway(
         _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ group: MultiThreadedEventLoopGroup,
-        _ recorder: NodeRecorder
+        _ recorder: NodeRecorder, outbox: CommittedEvents
     ) -> GatewayService {
         GatewayService(
             node: node.id, broker: cluster.broker, group: group, settings: node.gatewaySettings,
-            controlLengthMax: node.streamLengths.control, meter: node.meter, deltas: node.deltaCache,
-            epochs: epochs(node, storage), recorder: recorder, clock: node.clock, logger: node.logger)
+            controlLengthMax: node.streamLengths.control, eventsLengthMax: node.streamLengths.events,
+            meter: node.meter, deltas: node.deltaCache, epochs: epochs(node, storage),
+            ensureEvent: { event, ms throws(RequestError) in try await outbox.ensureAppended(event, withinMs: ms) },
+            recorder: recorder, clock: node.clock, logger: node.logger)
     }
 
     private static func worker(

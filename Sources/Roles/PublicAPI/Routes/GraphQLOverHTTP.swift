@@ -102,14 +102,17 @@ extension PublicRouter {
                 wantsDelta: request.wantsDelta, wantsTags: request.wantsTags)
         }
         guard settings.isAPI else { throw RequestError.runsNoOperations }
-        let outcome: Result<[UInt8], RequestError>
+        let outcome: Result<RequestExecutor.OneShotAnswer, RequestError>
         do throws(RequestError) {
             outcome = .success(try await executor.runOnce(resolved, traceID: call.traceID))
         } catch {
             outcome = .failure(error)
         }
         switch OneShotEnd(outcome, isQuery: isQuery) {
-        case .finished(let envelope): answerOnce(call, envelope, accepted)
+        case .finished(let once):
+            var committed = call
+            committed.position = once.position
+            answerOnce(committed, once.answer.envelope, accepted)
         case .queryFailed(let error): fail(call, error, accepted, data: ResultEnvelope.null)
         case .failed(let error): fail(call, error, accepted)
         }

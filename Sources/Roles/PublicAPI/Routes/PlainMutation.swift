@@ -15,16 +15,18 @@ extension PublicRouter {
             return call.fail(RequestError.runsNoMutations)
         }
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
-        perform(call) { identity throws(RequestError) in
+        perform(call) { [call] identity throws(RequestError) in
             let sent = try OperationRequest(graphQL: try call.request.jsonBody())
             var request = OperationRequest(
                 connector: connector, operationName: operation, variables: sent.variables)
             request.idempotencyKey = sent.idempotencyKey
             try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
+            var call = call
             var resolved = try self.executor.resolve(
                 request, for: identity, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
             call.trace(&resolved)
             let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
+            call.position = outcome.position
             var headers = call.headers
             guard !outcome.errors.isEmpty else {
                 return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers, as: .result)

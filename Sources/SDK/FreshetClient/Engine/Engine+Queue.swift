@@ -89,7 +89,7 @@ extension Engine {
                 guard self.scope == scope else { throw FreshetError(.offline, "the user has changed") }
                 let variables = (try? JSONParser.parse(mutation.variables))?.objectValue ?? JSONObject()
                 let response = try await execute(mutation.operation, variables, key: mutation.id)
-                answers[mutation.id] = MutationData(data: AnyValue(json: response.data), errors: response.errors)
+                answers[mutation.id] = MutationData(response)
                 answer = .applied
             } catch {
                 answer = Self.answer(error)

@@ -51,7 +51,7 @@ extension Engine {
     package func run(_ operation: String, _ variables: JSONObject) async throws(FreshetError) -> MutationData {
         try await prepare()
         let response = try await execute(operation, variables, key: UUID().uuidString.lowercased())
-        return MutationData(data: AnyValue(json: response.data), errors: response.errors)
+        return MutationData(response)
     }
 
     /// Sends an operation until it is answered, as far as `retriesMax` allows.
@@ -135,6 +135,7 @@ extension Engine {
         guard let data = object["data"], !data.isNull else {
             throw FreshetError(errors, retryAfterMs: retryAfterMs)
         }
-        return OperationResponse(data: data, errors: errors)
+        let position = response.headers["x-freshet-position"].map(MutationPosition.init(rawValue:))
+        return OperationResponse(data: data, errors: errors, position: position)
     }
 }

@@ -65,6 +65,8 @@ package actor Engine {
     var queueEvents: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
     /// Answers of mutations that are being settled.
     var answers: [String: MutationData] = [:]
+    /// Those who wait until live queries show what was committed. Bounded by `LinkLimits.waitsMax`.
+    var waiters: [WaitID: CheckedContinuation<FreshetError?, Never>] = [:]
     /// The last outcomes, for apps that ask after the answer came.
     var settled: [QueueEvent] = []
     static let settledMax = 256
@@ -114,6 +116,7 @@ package actor Engine {
         timer?.cancel()
         for socket in sockets.values { socket.close(code: 1000) }
         for exchange in exchanges.values { exchange.cancel() }
+        for waiter in waiters.values { waiter.resume(returning: FreshetError(.closed, "the connector is gone")) }
         file?.close()
         let transport = transport
         Task { await transport.close() }
@@ -165,6 +168,7 @@ package actor Engine {
             case .failed(let id, let error): refreshFailed(id, error)
             case .ended(let id, let error): feedEnded(id, error)
             case .invalidated(let invalidation): invalidated(invalidation)
+            case .waited(let id, let error): waiters.removeValue(forKey: id)?.resume(returning: error)
             case .lost(let error): lost(error)
             case .status(let status): changed(to: status)
             }

@@ -135,6 +135,19 @@ extension FreshetConnector {
     /// Tells that the network is back: the link is tested, or made again without waiting.
     public func networkChanged() async throws(FreshetError) { await (try link.engine()).networkChanged() }
 
+    /// Waits until every live query that this connector follows now shows what a mutation has changed, or was not
+    /// concerned by it. Their loops have the results when this returns; a model shows them in its next turn.
+    ///
+    /// It covers what mutations refresh, by rules, by keys and by rows that they write; not changes of other programs
+    /// that the database's log tells (`refresh.source: wal`), and not timers.
+    /// - Parameter position: of a mutation's result, of any device; nil: whatever the cluster has been told of by now.
+    /// - Throws: `.timeout` if results are late; `.unsupported` without a WebSocket, or with a server that is too old;
+    ///   `.closed` if the task is cancelled or the connector stopped; the error with which the link has ended. The
+    ///   mutation stays committed.
+    public func wait(for position: MutationPosition?) async throws(FreshetError) {
+        try await link.engine().wait(for: position)
+    }
+
     /// The mutations of the present user that wait for the server, in their order.
     public var pendingMutations: [PendingMutation] {
         get async throws(FreshetError) { try await link.engine().pendingMutations() }

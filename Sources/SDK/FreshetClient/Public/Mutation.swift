@@ -42,15 +42,18 @@ public struct MutationResult<Data: OperationData>: Sendable, Hashable {
     public let data: Data
     /// Errors of single fields; the others are committed.
     public let errors: [ResponseError]
+    /// For `wait(for:)`; nil if the mutation concerns no live query, or the server names none.
+    public let position: MutationPosition?
 
-    public init(data: Data, errors: [ResponseError] = []) {
+    public init(data: Data, errors: [ResponseError] = [], position: MutationPosition? = nil) {
         self.data = data
         self.errors = errors
+        self.position = position
     }
 
     package init(_ answer: MutationData, of name: String) throws(FreshetError) {
         do {
-            self.init(data: try Data(result: answer.data), errors: answer.errors)
+            self.init(data: try Data(result: answer.data), errors: answer.errors, position: answer.position)
         } catch {
             if !answer.errors.isEmpty { throw FreshetError(answer.errors, partialData: answer.data) }
             throw FreshetError(.unreadable, "\(name) was applied, but its answer does not fit: \(error)")
@@ -78,10 +81,18 @@ public struct QueuedResult<Operation: MutationOperation>: Sendable {
 public struct MutationData: Sendable, Hashable {
     public let data: AnyValue
     public let errors: [ResponseError]
+    /// For `wait(for:)`.
+    public let position: MutationPosition?
 
-    public init(data: AnyValue, errors: [ResponseError]) {
+    public init(data: AnyValue, errors: [ResponseError], position: MutationPosition? = nil) {
         self.data = data
         self.errors = errors
+        self.position = position
+    }
+
+    init(_ response: OperationResponse) {
+        self.init(
+            data: AnyValue(json: response.data), errors: response.errors, position: response.position)
     }
 }
 

@@ -29,6 +29,15 @@ package struct GatewaySection: SettingSection {
     package let executesWaitingMax = Setting.int(
         "gateway.executesWaitingMax", Parts.session.executesWaitingMax, in: 0...100_000,
         "One-shot operations of one session that wait; more are refused.")
+    package let waitsPerSessionMax = Setting.int(
+        "gateway.waitsPerSessionMax", Parts.session.waitsMax, in: 1...10_000,
+        "Waits of one session for mutations at a time; more are refused.")
+    package let waitsMax = Setting.int(
+        "gateway.waitsMax", Parts.interest.waitsMax, in: 1...1_000_000,
+        "Waits of this node's sessions for mutations at a time; more are refused.")
+    package let waitTimeoutMs = Setting.duration(
+        "gateway.waitTimeoutMs", Parts.interest.waitTimeoutMs, in: 100...10 * minute,
+        "Time after which a wait for a mutation fails.")
     package let messagesPerSecond = Setting.int(
         "gateway.messagesPerSecond", Parts.http.webSocketFramesPerSecond, in: 0...1_000_000,
         "Messages per second of one session, pings included; a faster client is read more slowly. 0: no limit.")

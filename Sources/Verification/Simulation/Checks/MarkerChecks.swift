@@ -75,12 +75,14 @@ extension World {
     /// Whether there are markers under this seed.
     var carriesMarkers: Bool { [0, 5, 9, 15].contains(seed % 16) }
 
-    /// Records what each marker promises when it is appended.
+    /// Records what each marker promises when it is appended, and which events a stream has.
     func watchMarkers() {
         guard carriesMarkers else { return }
         redis.appended = { [unowned self] append, id in
             let event = append.fields.first { $0.name == StreamField.event }?.value
-            guard let event, (try? MutationEvent(encoded: event))?.isMarker == true else { return }
+            guard let event = event.flatMap({ try? MutationEvent(encoded: $0) }) else { return }
+            waitChecks.appended(event.id, to: append.stream, of: redis.serverID)
+            guard event.markerDueMs != nil else { return }
             let entries = redis.newest(append.stream, before: .max, limit: Self.eventsLengthMax)
             markerChecks.appended(id, to: append.stream, after: entries)
         }

@@ -23,6 +23,7 @@ extension InboxMessage {
         case .settled(let shard, let epoch, let through, let except, _):
             "settled \(shard) through \(through) by \(epoch) except \(except.map(\.short))"
         case .marker(let shard, let epoch, let marker): "marker \(shard) \(marker.entry) by \(epoch)"
+        case .ticket(let shard, let epoch, let number): "ticket \(shard) \(number) by \(epoch)"
         }
     }
 }
@@ -36,6 +37,9 @@ extension GatewayMachine.Effect {
         case .sample: "sample"
         case .passMarker(let arrived): "marker of \(arrived.shard) \(arrived.marker.entry) counts"
         case .reportMarker(let hops): "marker took \(hops.endToEndMs) ms"
+        case .ensureAppended(let id, let position): "wait \(id) for \(position)"
+        case .appendTicket(let shard, let ticket): "ticket \(ticket.number) of \(shard)"
+        case .answerWait(_, let id, let error): "wait \(id) is over \(error?.message ?? "")"
         case .reportLoss(let loss): "lost: \(loss)"
         case .trimInbox(let minimumID): "trim the inbox below \(minimumID)"
         case .reportProbe: "probe"

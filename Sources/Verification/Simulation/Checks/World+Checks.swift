@@ -39,6 +39,7 @@ extension World {
     /// Checks that an acknowledged mutation is committed.
     func acknowledged(_ id: String) {
         if !postgres.committed.contains(id) { violated("honest acknowledgement: \(id) is not committed") }
+        wait(for: id)
     }
 
     /// Checks that a node removed another one's entry only because its process has ended: otherwise the others count a

@@ -59,6 +59,12 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case settledAhead
     /// Workers name the newest marker of a shard when they pass on an older one.
     case markerAhead
+    /// Workers return tickets to gateways as soon as they read them.
+    case ticketAhead
+    /// Gateways append tickets without looking whether the event is in the streams.
+    case waitWithoutLooking
+    /// Sessions tell a slow client that its wait is over before it has the results that it waits for.
+    case waitAheadOfQueue
     /// Workers skip one event of each page of older events.
     case replayHole
     /// API nodes remove outbox rows without confirming which shards are responsible.

@@ -62,7 +62,8 @@ extension InboxMessage {
         switch self {
         case .result(let shard, _, let result, _): (shard, result.position.epoch)
         case .unchanged(let shard, _, _, _, let epoch, _), .announceAll(let shard, let epoch),
-            .settled(let shard, let epoch, _, _, _), .marker(let shard, let epoch, _):
+            .settled(let shard, let epoch, _, _, _), .marker(let shard, let epoch, _),
+            .ticket(let shard, let epoch, _):
             (shard, epoch)
         case .unchangedTick(let shard, _, _, let position, _), .failed(let shard, _, let position, _, _):
             (shard, position.epoch)
@@ -86,6 +87,7 @@ extension InboxMessage {
         case .settled(let shard, _, let through, let except, let held):
             return .settled(shard: shard, epoch: epoch, through: through, except: except, held: held)
         case .marker(let shard, _, let marker): return .marker(shard: shard, epoch: epoch, marker)
+        case .ticket(let shard, _, let number): return .ticket(shard: shard, epoch: epoch, number: number)
         }
     }
 }

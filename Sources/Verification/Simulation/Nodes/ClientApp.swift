@@ -1,5 +1,7 @@
 import LiveModel
+import RoleMachines
 import Sessions
+import Streams
 
 /// A subscriber that connects and disconnects, changes gateways, resumes from earlier results, and checks every result
 /// that it receives.
@@ -108,7 +110,19 @@ final class ClientApp {
         lost.gateway.later(World.idleTimeoutMs) { lost.gateway.close(lost) }
     }
 
+    /// Whether its connections last, as those of long-polls do not.
+    var keepsConnections: Bool { style != .poll }
+
     // MARK: Results
+
+    /// Handles the end of a wait for a mutation.
+    func waited(for event: String, through connection: Connection) {
+        guard self.connection === connection, !isAtFault, let body else { return }
+        let shard = connection.gateway.machine.shard(of: connection.query)
+        world.waitChecks.answered(
+            event, of: world.redis.keys.events(shard: shard.number), server: world.redis.serverID, connection.query,
+            body, by: number)
+    }
 
     /// Handles an error. It answers a long-poll, which the client makes again; other subscriptions go on, and their
     /// next result ends the error.

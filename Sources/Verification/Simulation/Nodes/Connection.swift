@@ -18,6 +18,7 @@ final class Connection {
     private let timeline: Timeline
     var handle: Hub.Handle?
     private var results = DeliveryQueue<LiveResult>(bytesMax: World.sessionBytesMax)
+    private var heldWaits = HeldWaits()
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
     private(set) var cutUntilMs: Int64 = 0
@@ -64,6 +65,20 @@ final class Connection {
         case .fail: transmit { client, connection in client.failed(through: connection) }
         case .end(let refusal): preconditionFailure("no simulated query reads the time, but: \(refusal)")
         }
+        if results.isEmpty { tellWaits() }
+    }
+
+    /// A wait of the client for a mutation is over: the client is told behind the results for it.
+    func answerWait(for event: String) {
+        guard !isOver else { return }
+        if results.isEmpty || gateway.world.sabotage == .waitAheadOfQueue { return tell(event) }
+        heldWaits.hold(event, behind: results.ids)
+    }
+
+    private func tellWaits() { for event in heldWaits.written("1") { tell(event) } }
+
+    private func tell(_ event: String) {
+        transmit { client, connection in client.waited(for: event, through: connection) }
     }
 
     private func write(_ result: LiveResult) {
@@ -72,7 +87,10 @@ final class Connection {
             unwrittenBytes -= result.answer.body.count
             client.receive(result, through: connection)
             gateway.later(0) { [self] in
-                while let next = results.next(unwrittenBytes: unwrittenBytes) { write(next.item) }
+                while let next = results.next(unwrittenBytes: unwrittenBytes) {
+                    write(next.item)
+                    tellWaits()
+                }
             }
         }
     }
@@ -82,6 +100,7 @@ final class Connection {
         guard !isOver else { return }
         isOver = true
         results.removeAll()
+        heldWaits.removeAll()
         transmit { client, connection in client.connectionLost(connection) }
     }
 

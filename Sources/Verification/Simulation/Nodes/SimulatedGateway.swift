@@ -24,6 +24,8 @@ final class SimulatedGateway: Process {
     private var epochs: [ShardID: UInt64] = [:]
     /// The last results taken.
     private var results: [LiveQueryKey: LiveResult] = [:]
+    /// The connections that wait, and the events for which they do.
+    private var waits: [InterestMachine.WaitID: (connection: Connection, event: String)] = [:]
 
     init(_ name: String, keepsName: Bool, _ world: World) {
         self.keepsName = keepsName
@@ -42,7 +44,7 @@ final class SimulatedGateway: Process {
         hubs = Array(repeating: Hub(), count: World.hubCount)
         hubSteps = Array(repeating: [], count: World.hubCount)
         subscribers = Array(repeating: [:], count: World.hubCount)
-        (connections, epochs, results) = ([:], [:], [:])
+        (connections, epochs, results, waits) = ([:], [:], [:], [:])
         follower = StreamFollower(self) { [unowned self] in for batch in $0 { arrived(batch) } }
     }
 
@@ -129,6 +131,10 @@ final class SimulatedGateway: Process {
         connection.end()
         // A connection of a former process has ended with it, and its handle may be another one's now.
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        for id in waits.filter({ $0.value.connection === connection }).keys.sorted() {
+            waits[id] = nil
+            machine.waitEnded(id)
+        }
         guard let handle = connection.handle, hubs[connection.hub].unsubscribed(handle) else { return }
         subscribers[connection.hub][handle] = nil
         perform(machine.unsubscribed(hub: connection.hub, handle.key, nowMs: nowMs))
@@ -139,6 +145,44 @@ final class SimulatedGateway: Process {
         let staying = deployments.staying
         for connection in sortedConnections where !staying.contains(connection.query.version) {
             later(timeline.pick(0...500)) { [self] in close(connection) }
+        }
+    }
+
+    // MARK: Waits
+
+    func wait(_ connection: Connection, for event: String) {
+        guard connections[ObjectIdentifier(connection)] != nil, connection.handle != nil,
+            let (id, effects) = try? machine.waitBegan(
+                hub: connection.hub, for: event, keys: [connection.query.key], nowMs: nowMs)
+        else { return }
+        waits[id] = (connection, event)
+        perform(effects)
+    }
+
+    /// Looks until the event has left the outbox.
+    private func ensureAppended(_ event: String, for id: InterestMachine.WaitID, untilMs: Int64) {
+        statement { [world] postgres in
+            if world.sabotage == .waitWithoutLooking { return true }
+            let folded = Array(SweeperMachine.foldedEvent.utf8)
+            return postgres.outbox[event] == nil && !postgres.outbox.values.contains { $0.row.event == folded }
+        } then: { [self] outcome in
+            if case .done(true) = outcome {
+                return perform(machine.waitAppended(id, problem: nil, nowMs: nowMs))
+            }
+            guard nowMs < untilMs else {
+                let problem = RequestError(.timeout, "the event is not published yet")
+                return perform(machine.waitAppended(id, problem: problem, nowMs: nowMs))
+            }
+            later(50) { [self] in ensureAppended(event, for: id, untilMs: untilMs) }
+        }
+    }
+
+    private func append(_ ticket: WaitTicket, to shard: ShardID) {
+        let event = StreamAppend.event(MutationEvent(ticket, appendedAtMs: nowMs).encoded, to: "")
+        call { redis in
+            redis.append(
+                redis.keys.events(shard: shard.number), event.fields, lengthMax: World.eventsLengthMax)
+        } then: { (_: Void?) in
         }
     }
 
@@ -219,6 +263,13 @@ final class SimulatedGateway: Process {
             case .passMarker(let arrived):
                 check(arrived)
                 pass(arrived)
+            case .ensureAppended(let id, let event): ensureAppended(event, for: id, untilMs: nowMs + World.waitTimeoutMs)
+            case .appendTicket(let shard, let ticket): append(ticket, to: shard)
+            case .answerWait(let hub, let id, let error):
+                onHub(hub) { gateway in
+                    guard let (connection, event) = gateway.waits.removeValue(forKey: id) else { return }
+                    if error == nil { connection.answerWait(for: event) }
+                }
             }
         }
     }

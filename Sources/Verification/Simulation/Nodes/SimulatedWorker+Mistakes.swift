@@ -19,6 +19,9 @@ extension SimulatedWorker {
         switch world.sabotage {
         case .historyTrustedAfterLoss:
             return batches.map { StreamBatch(stream: $0.stream, entries: $0.entries) }
+        case .ticketAhead:
+            for batch in batches where batch.stream.hasSuffix(":events") { returnTickets(of: batch) }
+            return batches
         case .noDirtyMark where !running.isEmpty:
             return batches.map { batch in
                 let isEvents = batch.stream.hasSuffix(":events")
@@ -118,6 +121,20 @@ extension SimulatedWorker {
                 return .settled(shard: shard, epoch: epoch, through: later, except: except, held: held)
             }
             return InboxEntry(to: entry.gateway, messages, append: entry.append)
+        }
+    }
+
+    private func returnTickets(of batch: StreamBatch) {
+        let keys = world.redis.keys
+        guard let shard = ShardID.all(count: Workload.shardCount).first(where: {
+            keys.events(shard: $0.number) == batch.stream
+        }), let epoch = machine.leases.epoch(of: shard) else { return }
+        for entry in batch.entries {
+            guard let ticket = entry.event.flatMap({ try? MutationEvent(encoded: $0) })?.ticket else { continue }
+            world.redis.append(
+                keys.inbox(gateway: ticket.gateway.name),
+                InboxMessage.ticket(shard: shard, epoch: epoch, number: ticket.number).fields,
+                lengthMax: World.inboxLengthMax)
         }
     }
 

@@ -24,6 +24,7 @@ package final class World {
     static let idleTimeoutMs: Int64 = 4_000
     /// Time after which subscribers get an error if no owner has answered: shorter than a change of owners takes.
     static let answerMaxMs: Int64 = 2_500
+    static let waitTimeoutMs: Int64 = 4_000
     static let faultsMs: Int64 = 16_000
     /// Maximum time for which faults continue after the last mutation; no later one repairs their damage.
     static let quietMaxMs: Int64 = 4_000
@@ -59,6 +60,7 @@ package final class World {
         settings.interest.announceRetryMaxMs = 4_000
         settings.interest.lingerMs = 1_500
         settings.interest.summaryMs = 3_000
+        settings.interest.waitTimeoutMs = Self.waitTimeoutMs
         settings.trimMs = 500
         settings.outgoingMax = Self.outgoingMax
         return settings
@@ -95,6 +97,7 @@ package final class World {
     let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
     private(set) lazy var markerChecks = MarkerChecks { [unowned self] in violated($0) }
+    private(set) lazy var waitChecks = WaitChecks { [unowned self] in violated($0) }
     var hasFaults = true
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
@@ -232,6 +235,8 @@ package final class World {
         package let silences: Int
         /// The number of markers that gateways let count.
         package var markers = 0
+        /// The number of waits that were answered.
+        package var waits = 0
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
     }
@@ -268,7 +273,7 @@ package final class World {
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
             answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, markers: markerChecks.countedCount,
-            faults: faults)
+            waits: waitChecks.answeredCount, faults: faults)
     }
 
     /// A version that has been served long enough ends at any time, also in peace: its clients then reconnect.

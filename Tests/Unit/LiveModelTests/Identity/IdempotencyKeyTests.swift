@@ -39,6 +39,14 @@ import Testing
         try IdempotencyClaim(IdempotencyKey(key), of: operation, variables: variables, auth: auth)
     }
 
+    /// Retries name one event, in the form of RFC 9562 section 5.8.
+    @Test func theEventOfAClaimHasOneId() throws {
+        let id = try claim().eventID
+        #expect(try claim(["a": 1, "b": 3]).eventID == id && claim(auth: nil).eventID != id)
+        #expect(id.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil, "\(id)")
+        #expect(try !claim().id.hex.hasPrefix(id.prefix(8)), "the claim itself is not shown")
+    }
+
     /// Claims with another id have nothing to do with each other; with another request they are a conflict.
     @Test func whoseKeyItIsAndWhatItWasSentWith() throws {
         let first = try claim()

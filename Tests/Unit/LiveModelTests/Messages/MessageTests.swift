@@ -171,6 +171,7 @@ import Testing
             shard: ShardID(3), epoch: .max,
             LagMarker(
                 dueMs: 10, committedAtMs: 11, entry: StreamID(ms: 12, sequence: 7), readAtMs: 13, passedAtMs: 14)),
+        .ticket(shard: ShardID(3), epoch: .max, number: .max),
     ]
 
     @Test(arguments: messages)

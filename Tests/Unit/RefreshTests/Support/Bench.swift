@@ -99,6 +99,7 @@ struct Asked {
             case .announceAll(_, let epoch): "\(to):announceAll \(epoch)"
             case .settled(_, _, let through, let except, _): "\(to):settled \(through) except \(except.count)"
             case .marker(_, _, let marker): "\(to):marker \(marker.entry)"
+            case .ticket(_, _, let number): "\(to):ticket \(number)"
             }
         }
     }
@@ -110,7 +111,7 @@ struct Asked {
             case .unchanged(_, _, _, let position, _, _), .unchangedTick(_, _, _, let position, _),
                 .failed(_, _, let position, _, _):
                 position
-            case .announceAll, .settled, .marker: nil
+            case .announceAll, .settled, .marker, .ticket: nil
             }
         }
     }

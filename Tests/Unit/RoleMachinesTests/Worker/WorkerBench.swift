@@ -221,6 +221,7 @@ struct WorkerBench {
                 case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
                 case .settled: "settled"
                 case .marker(_, _, let marker): "marker \(marker.entry)"
+                case .ticket(_, _, let number): "ticket \(number)"
                 }
             }
         }

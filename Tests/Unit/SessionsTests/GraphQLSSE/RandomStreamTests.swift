@@ -105,7 +105,7 @@ import Testing
                     case .start(let id, _, .follow):
                         begun += 1
                         #expect(running.insert(id).inserted, "seed \(seed), step \(step)")
-                    case .start, .rerun, .send, .refuse, .withdrawRefusal: break
+                    case .start, .rerun, .wait, .send, .refuse, .withdrawRefusal: break
                     case .stop(let id): #expect(running.remove(id) != nil, "seed \(seed), step \(step)")
                     case .authenticate: _ = machine.authenticated()
                     case .close, .end: isClosed = true

@@ -27,6 +27,8 @@ import Testing
             case .forgetPositions(let hubs, _, _): "forget positions \(hubs)"
             case .reportEpoch(_, let named, let recorded): "report \(named) \(recorded)"
             case .passMarker(let arrived): "marker \(arrived.marker.dueMs)"
+            case .appendTicket(_, let number): "ticket \(number)"
+            case .answerWait(_, let id, let error): "wait \(id) \(error?.code.rawValue ?? "over")"
             }
         }
     }

@@ -16,6 +16,7 @@ func actionTexts(_ actions: [SessionAction]) -> [String] {
         case .start(let id, let request, let mode): "start \(id) \(request.operationName ?? "-") \(mode)"
         case .stop(let id): "stop \(id)"
         case .rerun(let id): "rerun \(id)"
+        case .wait(let id, let position): "wait \(id) \(position ?? "-")"
         case .end(let error): "end \(error.code.rawValue)"
         }
     }

@@ -77,7 +77,7 @@ struct RandomRun {
                 #expect(running.remove(id) != nil, "seed \(seed): \(event) stops \(id), which does not run")
             case .start(let id, _, _):
                 #expect(running.insert(id).inserted, "seed \(seed): \(event) starts \(id) twice")
-            case .send, .refuse, .withdrawRefusal, .close, .end, .authenticate, .rerun: break
+            case .send, .refuse, .withdrawRefusal, .close, .end, .authenticate, .rerun, .wait: break
             }
         }
         for reading in script.readings(actions) {
@@ -103,7 +103,7 @@ struct RandomRun {
             case .authenticate:
                 #expect(!isAuthenticating, "seed \(seed): \(event) asks for a second judgement")
                 isAuthenticating = true
-            case .send, .refuse, .withdrawRefusal, .start, .stop, .rerun: break
+            case .send, .refuse, .withdrawRefusal, .start, .stop, .rerun, .wait: break
             }
         }
     }

@@ -1,0 +1,78 @@
+import Clocks
+package import Cluster
+package import Execution
+package import LiveModel
+package import Postgres
+package import RoleMachines
+
+/// Says when a committed event is in the shards' streams: once its row has left the outbox, since the publisher removes
+/// rows only then. An event whose row stays, because its node died or cannot reach the broker, is published again from
+/// here; a duplicate is harmless.
+package final class CommittedEvents: Sendable {
+    private let pool: PostgresPool
+    private let catalogs: ServedCatalogs
+    private let publisher: EventPublisher
+    private let overrideList: OverrideList
+    /// How long another node has to publish it.
+    private let patienceMs: Int64
+
+    private static let pauseMinMs: Int64 = 5
+    private static let pauseMaxMs: Int64 = 100
+
+    /// The row, if it is there. Rows that were folded into one are gone as well: while there is one of that kind, any
+    /// event may be part of it.
+    private static let look = Statement(
+        """
+        SELECT id, shards, event FROM freshet.outbox
+        WHERE id = $1::uuid OR (shards = '{}' AND event = $2::text)
+        """)
+
+    package init(
+        pool: PostgresPool, catalogs: ServedCatalogs, publisher: EventPublisher, overrideList: OverrideList,
+        patienceMs: Int64 = 250
+    ) {
+        self.pool = pool
+        self.catalogs = catalogs
+        self.publisher = publisher
+        self.overrideList = overrideList
+        self.patienceMs = patienceMs
+    }
+
+    /// Returns once the event, if there is one of this id, is in the streams of all shards that it concerns.
+    /// - Throws: `.timeout`; errors of the database.
+    package func ensureAppended(_ eventID: String, withinMs: Int64) async throws(RequestError) {
+        let (deadline, patience) = (Deadline(afterMs: withinMs), Deadline(afterMs: patienceMs))
+        var pauseMs = Self.pauseMinMs
+        var isPublished = false
+        while true {
+            let rows = try await rows(of: eventID)
+            if rows.isEmpty { return }
+            if deadline.isReached { throw RequestError(.timeout, "the event is not published yet") }
+            if patience.isReached, !isPublished {
+                isPublished = true
+                for row in rows { publish(row) }
+            }
+            try? await Task.sleep(for: .milliseconds(pauseMs))
+            if Task.isCancelled { throw RequestError(.unavailable, "the client no longer waits") }
+            pauseMs = min(2 * pauseMs, Self.pauseMaxMs)
+        }
+    }
+
+    private func rows(of eventID: String) async throws(RequestError) -> [OutboxRow] {
+        do throws(PostgresError) {
+            let found = try await pool.query(Self.look, [.text(eventID), .text(SweeperMachine.foldedEvent)])
+            return found.rows.compactMap(OutboxRow.init(taken:))
+        } catch {
+            throw RequestError(error)
+        }
+    }
+
+    /// Publishes the event as its node would; a folded row is left to the sweepers.
+    private func publish(_ row: OutboxRow) {
+        guard let mutation = SweeperMachine.TakenRow(row).mutation else { return }
+        let targets = RefreshTargets(
+            of: mutation, rules: catalogs.snapshot, overrides: overrideList.overrides,
+            shardCount: overrideList.shardCount, nowMs: overrideList.nowMs())
+        publisher.publish(.init(row: row, mutation: mutation, targets: targets))
+    }
+}

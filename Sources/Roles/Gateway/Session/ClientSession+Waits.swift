@@ -1,0 +1,28 @@
+import LiveModel
+import Sessions
+
+/// Waits of the client until it has the results of what was committed.
+extension ClientSession {
+    func wait(_ id: String, for position: String?) {
+        do throws(RequestError) {
+            waits[id] = try hub.wait(self, id: id, for: position, keys: operations.liveQueryKeys)
+        } catch {
+            perform(machine.waited(id: id, error))
+        }
+    }
+
+    /// The hub has handed over what came before the end of the wait. The client is told behind the results that are yet
+    /// to be written.
+    func waited(_ id: String, _ error: RequestError?) {
+        waits[id] = nil
+        let queued = operations.queuedIDs
+        if error == nil, !queued.isEmpty { return heldWaits.hold(id, behind: queued) }
+        perform(machine.waited(id: id, error))
+    }
+
+    /// The result of an operation was written, or dropped.
+    func written(_ operation: String) {
+        if heldWaits.isEmpty { return }
+        for id in heldWaits.written(operation) { perform(machine.waited(id: id, nil)) }
+    }
+}
