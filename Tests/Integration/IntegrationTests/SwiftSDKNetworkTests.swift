@@ -16,10 +16,12 @@ struct SwiftSDKNetworkTests {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await Cluster.with { cluster in
-            let node = try await cluster.start(roles: "api,worker,gateway")
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin", settings: ["gateway.invalidationsPollMs=50"])
+            let admin = try await AdminClient(node.process)
             try await aCutCostsOneSmallMessage(node.address.port, folder.path)
-            try await queriesAreFollowed(node.address.port, behind: [.webSockets])
-            try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams])
+            try await queriesAreFollowed(node.address.port, behind: [.webSockets], admin)
+            try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams], admin)
             try await impairedLinksConverge(node.address.port)
         }
     }
@@ -120,9 +122,12 @@ struct SwiftSDKNetworkTests {
     }
 
     /// The network refuses WebSockets, or WebSockets and event streams: the same states come by other ways.
-    private func queriesAreFollowed(_ port: Int, behind refusals: [PickyProxy.Refusal]) async throws {
+    private func queriesAreFollowed(
+        _ port: Int, behind refusals: [PickyProxy.Refusal], _ admin: AdminClient
+    ) async throws {
         let proxy = try await PickyProxy.start(to: port, refusing: refusals)
-        let auctions = AuctionsConnector(at: "http://127.0.0.1:\(proxy.port)", cache: .memory())
+        let auctions = AuctionsConnector(
+            at: "http://127.0.0.1:\(proxy.port)", cache: .memory(maxAge: .seconds(3_600)))
         var states = auctions.listLots(category: "Maps").live().makeAsyncIterator()
         let first = try await state(&states) { $0.isConfirmed }
         #expect(first.data?.lots.count == 10 && proxy.refusedCount == 2 * refusals.count)
@@ -133,6 +138,15 @@ struct SwiftSDKNetworkTests {
             let changed = try await state(&states) { $0.data?.lots.first?.description == text }
             #expect(changed.isConfirmed && changed.source == .server)
         }
+        // Seed row 24: an operator has devices drop a row, which is fetched again where it is followed.
+        _ = try await auctions.getLot(id: lot.id).get(.serverOnly)
+        _ = try await admin.command(["invalidate", "--type", "Lot", "--key", lot.id.uuidString])
+        _ = try await state(&states) { !$0.isConfirmed }
+        _ = try await state(&states) { $0.isConfirmed }
+        let dropped = await #expect(throws: FreshetError.self) {
+            try await auctions.getLot(id: lot.id).get(.cacheOnly)
+        }
+        #expect(dropped?.code == .notCached)
         let before = proxy.bytesToClient
         proxy.cut()
         let stale = try await state(&states) { !$0.isConfirmed }
