@@ -15,10 +15,11 @@ package struct FollowedInvalidations: Sendable {
     package init(_ position: String) { self.position = InvalidationPosition(position) }
 
     /// Returns what the client has to drop, `{"position":…,"drop":…}`; nil if it knows the history as far as this node.
+    ///
+    /// A client that knows more is sent back to this node's position, because Redis may have lost the rest. If another
+    /// node is only ahead in reading, the client drops the rest again.
     package mutating func told(of invalidations: Invalidations) -> JSONValue? {
         guard let end = invalidations.position, end != position else { return nil }
-        // Another node has read on already.
-        if let position, position.mark == end.mark, position.generation > end.generation { return nil }
         let drop: JSONValue =
             switch invalidations.since(position) {
             case .drop(let subjects): .array(subjects.map(\.json))

@@ -178,9 +178,9 @@ struct Operation<ResultData: Decodable & Sendable, Variable: OperationVariable> 
         let variables: Variable
     }
 
-    private struct Answer: Decodable {
-        struct Failure: Decodable { let message: String }
+    private struct Failure: Decodable { let message: String }
 
+    private struct Answer: Decodable {
         let data: ResultData?
         let errors: [Failure]?
 
@@ -203,7 +203,10 @@ struct Operation<ResultData: Decodable & Sendable, Variable: OperationVariable> 
         request.httpMethod = "POST"
         request.setValue("application/json", forHTTPHeaderField: "content-type")
         request.httpBody = try JSONEncoder().encode(Body(operationName: name, variables: variables))
-        let (body, _) = try await URLSession.shared.data(for: request)
+        let (body, response) = try await URLSession.shared.data(for: request)
+        guard (response as? HTTPURLResponse)?.statusCode == 200 else {
+            throw AnyDataConnectError(message: try JSONDecoder().decode(Failure.self, from: body).message)
+        }
         return try JSONDecoder().decode(Answer.self, from: body).get()
     }
 
