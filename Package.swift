@@ -24,6 +24,9 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 /// Combine, where the system has none.
 let openCombine: Target.Dependency = .product(
     name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
+/// The transport of the SDK where the system has no `URLSession` with WebSockets. On Apple's systems, apps build
+/// neither SwiftNIO nor BoringSSL.
+let freshetNIO: Target.Dependency = .target(name: "FreshetNIO", condition: .when(platforms: [.linux]))
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// The folders below `Sources`. A module imports only modules of its own folder and of those above it.
@@ -71,7 +74,7 @@ func tests(
 let package = Package(
     name: "freshet",
     // Of the SDK. The server is for Linux.
-    platforms: [.iOS(.v16), .macOS(.v13)],
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9)],
     products: [
         .executable(name: "freshet", targets: ["freshet"]),
         // The SDK for apps
@@ -144,8 +147,8 @@ let package = Package(
         module(
             .sdk, "FreshetClient",
             [
-                "FreshetLink", "FreshetNIO", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTransport",
-                "FreshetTypes", "JSON",
+                "FreshetLink", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTransport", "FreshetTypes",
+                "FreshetURLSession", "JSON", freshetNIO,
             ]),
         module(.sdk, "FreshetObservation", ["FreshetClient"]),
         module(.sdk, "FreshetCombine", ["FreshetClient", openCombine]),
@@ -579,7 +582,7 @@ let package = Package(
             .unit, "SDKClientTests",
             [
                 "AuctionsClient", "FreshetClient", "FreshetCombine", "FreshetFirebase", "FreshetObservation",
-                "FreshetTesting", "TestSupport", openCombine,
+                "FreshetTesting", "JSON", "TestSupport", openCombine,
             ]),
         tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -22,27 +22,16 @@ public struct ArtGalleryDataConnect: DataConnectConnector {
     public var removePaintingMutation: RemovePaintingMutation { RemovePaintingMutation(link: self.link) }
     public var upsertVisitMutation: UpsertVisitMutation { UpsertVisitMutation(link: self.link) }
     public var touchMutation: TouchMutation { TouchMutation(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var listPaintingsQuery: ListPaintingsQuery { ListPaintingsQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var getPaintingQuery: GetPaintingQuery { GetPaintingQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var paintingByKeyQuery: PaintingByKeyQuery { PaintingByKeyQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var statisticsQuery: StatisticsQuery { StatisticsQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var searchArtistsQuery: SearchArtistsQuery { SearchArtistsQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var similarPaintingsQuery: SimilarPaintingsQuery { SimilarPaintingsQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var conditionalQuery: ConditionalQuery { ConditionalQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var filteredQuery: FilteredQuery { FilteredQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var visitsQuery: VisitsQuery { VisitsQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var rawRowsQuery: RawRowsQuery { RawRowsQuery(link: self.link) }
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     public var weatherQuery: WeatherQuery { WeatherQuery(link: self.link) }
 }
 
@@ -223,9 +212,8 @@ public struct TouchMutation: Sendable {
 }
 
 /// The query `ListPaintings`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct ListPaintingsQuery: Sendable {
-    public typealias Ref = QueryRefObservation<ListPaintings>
+    public typealias Ref = QueryRefObservableObject<ListPaintings>
 
     let link: ConnectorLink
 
@@ -258,9 +246,8 @@ public struct ListPaintingsQuery: Sendable {
 
 /// Reads one painting with all that belongs to it.
 /// Two lines.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct GetPaintingQuery: Sendable {
-    public typealias Ref = QueryRefObservation<GetPainting>
+    public typealias Ref = QueryRefObservableObject<GetPainting>
 
     let link: ConnectorLink
 
@@ -282,9 +269,8 @@ public struct GetPaintingQuery: Sendable {
 }
 
 /// Reads a painting by the key that another operation returned.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct PaintingByKeyQuery: Sendable {
-    public typealias Ref = QueryRefObservation<PaintingByKey>
+    public typealias Ref = QueryRefObservableObject<PaintingByKey>
 
     let link: ConnectorLink
 
@@ -316,9 +302,8 @@ public struct PaintingByKeyQuery: Sendable {
 }
 
 /// The query `Statistics`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct StatisticsQuery: Sendable {
-    public typealias Ref = QueryRefObservation<Statistics>
+    public typealias Ref = QueryRefObservableObject<Statistics>
 
     let link: ConnectorLink
 
@@ -339,9 +324,8 @@ public struct StatisticsQuery: Sendable {
 }
 
 /// The query `SearchArtists`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct SearchArtistsQuery: Sendable {
-    public typealias Ref = QueryRefObservation<SearchArtists>
+    public typealias Ref = QueryRefObservableObject<SearchArtists>
 
     let link: ConnectorLink
 
@@ -363,9 +347,8 @@ public struct SearchArtistsQuery: Sendable {
 }
 
 /// The query `SimilarPaintings`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct SimilarPaintingsQuery: Sendable {
-    public typealias Ref = QueryRefObservation<SimilarPaintings>
+    public typealias Ref = QueryRefObservableObject<SimilarPaintings>
 
     let link: ConnectorLink
 
@@ -387,9 +370,8 @@ public struct SimilarPaintingsQuery: Sendable {
 }
 
 /// The query `Conditional`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct ConditionalQuery: Sendable {
-    public typealias Ref = QueryRefObservation<Conditional>
+    public typealias Ref = QueryRefObservableObject<Conditional>
 
     let link: ConnectorLink
 
@@ -415,9 +397,8 @@ public struct ConditionalQuery: Sendable {
 }
 
 /// The query `Filtered`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct FilteredQuery: Sendable {
-    public typealias Ref = QueryRefObservation<Filtered>
+    public typealias Ref = QueryRefObservableObject<Filtered>
 
     let link: ConnectorLink
 
@@ -443,9 +424,8 @@ public struct FilteredQuery: Sendable {
 }
 
 /// The query `Visits`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct VisitsQuery: Sendable {
-    public typealias Ref = QueryRefObservation<Visits>
+    public typealias Ref = QueryRefObservableObject<Visits>
 
     let link: ConnectorLink
 
@@ -466,9 +446,8 @@ public struct VisitsQuery: Sendable {
 }
 
 /// The query `RawRows`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct RawRowsQuery: Sendable {
-    public typealias Ref = QueryRefObservation<RawRows>
+    public typealias Ref = QueryRefObservableObject<RawRows>
 
     let link: ConnectorLink
 
@@ -489,9 +468,8 @@ public struct RawRowsQuery: Sendable {
 }
 
 /// The query `Weather`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct WeatherQuery: Sendable {
-    public typealias Ref = QueryRefObservation<Weather>
+    public typealias Ref = QueryRefObservableObject<Weather>
 
     let link: ConnectorLink
 

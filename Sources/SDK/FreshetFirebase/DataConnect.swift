@@ -46,8 +46,29 @@ extension DataConnectConnector {
     }
 }
 
+/// Which connector of which service.
+public struct ConnectorConfig: Sendable, Hashable {
+    public let serviceId: String
+    public let location: String
+    public let connector: String
+
+    public init(serviceId: String, location: String, connector: String) {
+        self.serviceId = serviceId
+        self.location = location
+        self.connector = connector
+    }
+}
+
+extension FreshetConnector {
+    public static var connectorConfig: ConnectorConfig {
+        ConnectorConfig(
+            serviceId: identity.service, location: identity.location, connector: identity.connector)
+    }
+}
+
 public typealias DataConnectError = FreshetError
 public typealias AnyDataConnectError = FreshetError
+public typealias DataConnectOperationError = FreshetError
 public typealias QueryFetchPolicy = FetchPolicy
 
 /// The result of a query.
@@ -71,6 +92,9 @@ public struct MutationRef<Operation: MutationOperation>: Sendable {
     /// - Throws: `FreshetError`. Errors of single fields beside committed ones are thrown, too; the rest is in
     ///   `partialData`.
     public func execute() async throws -> MutationOperationResult<Operation.Data> {
-        MutationOperationResult(data: try await mutation.run().data)
+        let engine = try mutation.link.engine()
+        let answer = try await engine.run(Operation.name, mutation.variables.object)
+        guard answer.errors.isEmpty else { throw FreshetError(answer.errors, partialData: answer.data) }
+        return MutationOperationResult(data: try MutationResult(answer, of: Operation.name).data)
     }
 }

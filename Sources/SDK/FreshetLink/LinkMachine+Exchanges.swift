@@ -29,13 +29,15 @@ extension LinkMachine {
             (feed.isAnswered, feed.events) = (
                 false, ServerSentEventParser(bytesMax: limits.eventBytesMax)
             )
-            request = .stream(feed.request, resume: feed.tag, token: token, timeoutMs: limits.stepMs)
+            request = .stream(
+                feed.request, resume: feed.tag, token: token, invalidations: invalidationPosition,
+                timeoutMs: limits.stepMs)
         case .longPolls:
             // Until the server has confirmed the result, it is asked without a wait.
             let waitMs = feed.isConfirmed ? limits.pollWaitMs : 0
             request = .poll(
-                feed.request, tag: feed.tag ?? feed.pollTag, token: token, waitMs: waitMs,
-                timeoutMs: waitMs + limits.stepMs)
+                feed.request, tag: feed.tag ?? feed.pollTag, token: token, invalidations: invalidationPosition,
+                waitMs: waitMs, timeoutMs: waitMs + limits.stepMs)
         }
         feed.answerByMs = nowMs + request.timeoutMs
         feeds[id] = feed
@@ -74,8 +76,18 @@ extension LinkMachine {
             guard payload["data"] == nil, let errors = payload["errors"] else { return next(id, payload, nowMs) }
             return [.cancel(exchange: exchange)] + turnedAway(id, LinkMessage.errors(errors), nowMs)
         case "complete": return [.cancel(exchange: exchange)] + turnedAway(id, [], nowMs)
+        case "invalidations": return invalidated(event.data)
         default: return []
         }
+    }
+
+    /// The server says what to drop from the cache, on each request that does not know it yet.
+    private mutating func invalidated(_ told: [UInt8]) -> [LinkAction] {
+        guard let invalidation = LinkMessage.invalidation(try? JSONParser.parse(told)),
+            invalidation.position != invalidationPosition
+        else { return [] }
+        invalidationPosition = invalidation.position
+        return [.invalidated(invalidation)]
     }
 
     /// A request was answered, or its stream ended.
@@ -116,6 +128,7 @@ extension LinkMachine {
         // A partial result has no document to confirm, and nothing to show again.
         let hasNews = response.status != 304 || (feeds[id]?.isConfirmed == false && feeds[id]?.document != nil)
         if hasNews { actions += next(id, payload, nowMs) }
+        if let told = response.invalidations { actions += invalidated(Array(told.utf8)) }
         // Otherwise the answer made the feed begin again, or end.
         guard let feed = feeds[id], feed.subscription == exchange else { return actions }
         feedBySubscription[exchange ?? ""] = nil
@@ -187,26 +200,28 @@ extension LinkMachine {
 }
 
 extension LinkRequest {
-    private static func authorization(_ token: String?) -> [Header] {
-        token.map { [Header(name: "authorization", value: "Bearer " + $0)] } ?? []
+    /// The token, and up to where the client knows the history of invalidations.
+    private static func common(_ token: String?, _ position: String?) -> [Header] {
+        [Header(name: invalidationsHeader, value: position ?? "none")]
+            + (token.map { [Header(name: "authorization", value: "Bearer " + $0)] } ?? [])
     }
 
     /// graphql-sse with a connection for each operation (docs/reference/protocols.md).
     fileprivate static func stream(
-        _ request: FeedRequest, resume: String?, token: String?, timeoutMs: Int64
+        _ request: FeedRequest, resume: String?, token: String?, invalidations: String?, timeoutMs: Int64
     ) -> LinkRequest {
         let headers = [
             Header(name: "accept", value: "text/event-stream"),
             Header(name: "content-type", value: "application/json"),
         ]
         return LinkRequest(
-            form: .stream, method: "POST", path: "/graphql", headers: headers + authorization(token),
+            form: .stream, method: "POST", path: "/graphql", headers: headers + common(token, invalidations),
             body: JSONWriter.compact(LinkMessage.payload(request, resume: resume)), timeoutMs: timeoutMs)
     }
 
     /// The plain resource. Without a wait it answers at once, otherwise when the result is another than the tag's.
     fileprivate static func poll(
-        _ request: FeedRequest, tag: String?, token: String?, waitMs: Int64, timeoutMs: Int64
+        _ request: FeedRequest, tag: String?, token: String?, invalidations: String?, waitMs: Int64, timeoutMs: Int64
     ) -> LinkRequest {
         var headers = [Header(name: "accept", value: "application/json"), Header(name: "a-im", value: "json-patch")]
         if let tag { headers.append(Header(name: "if-none-match", value: "\"\(tag)\"")) }
@@ -216,7 +231,7 @@ extension LinkRequest {
             form: .poll, method: "GET",
             path: "/v1/connectors/\(encoded(Array(request.connector.utf8)))/queries/"
                 + "\(encoded(Array(request.operation.utf8)))?variables=\(variables)",
-            headers: headers + authorization(token), body: [], timeoutMs: timeoutMs)
+            headers: headers + common(token, invalidations), body: [], timeoutMs: timeoutMs)
     }
 
     /// All but unreserved characters percent-encoded (RFC 3986 section 2.3).

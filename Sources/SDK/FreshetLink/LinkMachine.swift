@@ -81,7 +81,7 @@ package struct LinkMachine: Sendable {
     private var pingSentAtMs: Int64?
     var token: String?
     /// Up to where the client knows the history of invalidations.
-    private var invalidationPosition: String?
+    var invalidationPosition: String?
     private var tokenRefusals = 0
     private(set) var isStopped = false
     var pace: ReconnectPace
@@ -283,7 +283,7 @@ package struct LinkMachine: Sendable {
 
     private mutating func pinged(_ link: Int, _ payload: JSONValue?, _ nowMs: Int64) -> [LinkAction] {
         _ = heard(nowMs)
-        guard let invalidation = LinkMessage.invalidation(payload) else {
+        guard let invalidation = LinkMessage.invalidation(payload?["freshet"]?["invalidations"]) else {
             return [.send(link: link, LinkMessage.pong(payload: payload))]
         }
         invalidationPosition = invalidation.position

@@ -10,11 +10,9 @@ enum LinkMessage {
         return JSONWriter.compact(["type": "connection_init", "payload": .object(payload)])
     }
 
-    /// Reads the invalidation in the payload of a ping; nil for a ping without one.
-    static func invalidation(_ payload: JSONValue?) -> Invalidation? {
-        guard let told = payload?["freshet"]?["invalidations"], let position = told["position"]?.stringValue else {
-            return nil
-        }
+    /// Reads `{"position":…,"drop":…}`; nil for anything else.
+    static func invalidation(_ told: JSONValue?) -> Invalidation? {
+        guard let told, let position = told["position"]?.stringValue else { return nil }
         // What this version does not understand may name anything.
         let subjects = told["drop"]?.arrayValue?.map(Invalidation.Subject.init)
         guard let subjects, subjects.allSatisfy({ $0 != nil }) else {

@@ -85,6 +85,9 @@ package struct LinkRequest: Hashable, Sendable {
         package let value: String
     }
 
+    /// Up to where the client knows the history of invalidations; in a response, what to drop.
+    package static let invalidationsHeader = "freshet-invalidations"
+
     package let form: Form
     package let method: String
     /// Path and query, percent-encoded.
@@ -100,12 +103,17 @@ package struct LinkResponse: Hashable, Sendable {
     package let status: Int
     /// The header `ETag`.
     package let tag: String?
+    /// The header `LinkRequest.invalidationsHeader`.
+    package let invalidations: String?
     package let retryAfterMs: Int64?
     package let body: [UInt8]
 
-    package init(status: Int, tag: String? = nil, retryAfterMs: Int64? = nil, body: [UInt8] = []) {
+    package init(
+        status: Int, tag: String? = nil, invalidations: String? = nil, retryAfterMs: Int64? = nil, body: [UInt8] = []
+    ) {
         self.status = status
         self.tag = tag
+        self.invalidations = invalidations
         self.retryAfterMs = retryAfterMs
         self.body = body
     }

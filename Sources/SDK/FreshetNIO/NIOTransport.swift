@@ -5,16 +5,8 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Sockets and requests over SwiftNIO, for Linux and Apple's systems.
+/// Sockets and requests over SwiftNIO, for Linux.
 public final class NIOTransport: Transport {
-    /// Certificates that are accepted.
-    public enum Trust: Sendable, Hashable {
-        /// Certificates of authorities that the system trusts.
-        case system
-        /// Certificates of the authorities in a PEM file.
-        case authorities(file: String)
-    }
-
     /// Sizes that are refused when exceeded.
     public static let messageBytesMax = 64 << 20
 
@@ -23,11 +15,12 @@ public final class NIOTransport: Transport {
     private let sockets: NIOSockets
 
     /// - Throws: if the file of authorities cannot be used.
-    public init(_ endpoint: ServerEndpoint, trust: Trust = .system) throws {
+    public init(_ endpoint: ServerEndpoint, trust: ServerTrust = .system) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
-        if case .authorities(let file) = trust {
-            tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
+        switch trust {
+        case .system: break
+        case .authorities(let file): tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
         }
         self.endpoint = endpoint
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)

@@ -71,16 +71,22 @@ package struct StoreMachine: Sendable {
     }
 
     private func document(_ tree: ResultTree, _ changes: [EntityID: [OptimisticChange]]) -> JSONValue {
-        return tree.document { id in
-            guard let entity = entities[id], !entity.isDeleted else { return nil }
-            guard let changes = changes[id] else { return entity.record.fields }
-            var fields = entity.record.fields
-            for change in changes {
-                guard let new = change.fields else { return nil }
-                for entry in new { fields[entry.key] = entry.value }
-            }
-            return fields
+        return tree.document { fields(of: $0, changes[$0] ?? []) }
+    }
+
+    /// The fields of a row that results show; nil if none does.
+    package func fields(of id: EntityID) -> JSONObject? {
+        fields(of: id, layers.isEmpty ? [] : changesByRow()[id] ?? [])
+    }
+
+    private func fields(of id: EntityID, _ changes: [OptimisticChange]) -> JSONObject? {
+        guard let entity = entities[id], !entity.isDeleted else { return nil }
+        var fields = entity.record.fields
+        for change in changes {
+            guard let new = change.fields else { return nil }
+            for entry in new { fields[entry.key] = entry.value }
         }
+        return fields
     }
 
     private func changesByRow() -> [EntityID: [OptimisticChange]] {

@@ -2,15 +2,20 @@
     public import Foundation
     public import FreshetTransport
 
-    /// Sockets and requests over `URLSession`, which follows the system's proxies and reachability. Apple's systems
-    /// only.
+    /// Sockets and requests over `URLSession`, which follows the system's proxies and reachability: what links use
+    /// on Apple's systems, where alone it exists.
     public final class URLSessionTransport: Transport {
         private let endpoint: ServerEndpoint
         private let session: URLSession
 
-        public init(_ endpoint: ServerEndpoint, configuration: URLSessionConfiguration = .default) {
+        public convenience init(_ endpoint: ServerEndpoint, configuration: URLSessionConfiguration = .default) {
+            self.init(endpoint, session: URLSession(configuration: configuration))
+        }
+
+        /// - Parameter session: its delegate may decide about certificates. `close` invalidates it.
+        public init(_ endpoint: ServerEndpoint, session: URLSession) {
             self.endpoint = endpoint
-            session = URLSession(configuration: configuration)
+            self.session = session
         }
 
         public func connect(

@@ -84,7 +84,7 @@ struct AuctionWatcher: AsyncParsableCommand {
                     continue
                 }
                 let bid = auctions.placeBid(lotId: lot.id, category: lot.category, amount: amount)
-                _ = try await bid.enqueue { $0[lot.key].set("highestBid", amount) }
+                _ = try await bid.enqueue { $0[lot.key].highestBid = amount }
                 say("the bid of \(amount) € on \(lot.title) is kept")
             case nil: continue
             default: say("commands: bid NUMBER AMOUNT, quit")

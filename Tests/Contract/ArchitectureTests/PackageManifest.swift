@@ -12,12 +12,23 @@ struct PackageManifest {
     }
 
     let targets: [Target]
+    /// The targets of each library product.
+    let libraries: [String: [String]]
+    /// Dependencies that are built on Linux alone.
+    let linuxOnly: Set<String>
 
     init() throws {
         let text = try Repository.text("Package.swift")
         let products = Dictionary(
-            text.matches(of: #/let (\w+): Target\.Dependency = \.product\(\s*name: "(\w+)"/#).map {
+            text.matches(of: #/let (\w+): Target\.Dependency = \.(?:product|target)\(\s*name: "(\w+)"/#).map {
                 (String($0.output.1), String($0.output.2))
+            }, uniquingKeysWith: { first, _ in first })
+        let onLinux =
+            #/Target\.Dependency = \.\w+\(\s*name: "(\w+)",[^\n]*condition: \.when\(platforms: \[\.linux\]\)\)/#
+        linuxOnly = Set(text.matches(of: onLinux).map { String($0.output.1) })
+        libraries = Dictionary(
+            text.matches(of: #/\.library\(name: "(\w+)", targets: \[(.*?)\]\)/#).map { match in
+                (String(match.output.1), match.output.2.matches(of: #/\w+/#).map { String($0.output) })
             }, uniquingKeysWith: { first, _ in first })
         let declaration = #/(?s)\b(module|program|tests)\(\s*\.(\w+), "([\w-]+)"(?:,\s*\[(.*?)\])?/#
         targets = text.matches(of: declaration).map { match in

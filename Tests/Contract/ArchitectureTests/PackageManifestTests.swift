@@ -11,9 +11,10 @@ import Testing
         "IntegrationTests → auction-watcher": "runs the program",
     ]
 
-    private let targets: [PackageManifest.Target]
+    private let manifest: PackageManifest
+    private var targets: [PackageManifest.Target] { manifest.targets }
 
-    init() throws { targets = try PackageManifest().targets }
+    init() throws { manifest = try PackageManifest() }
 
     private func imports(below folder: String) throws -> Set<String> {
         let declaration =
@@ -53,5 +54,26 @@ import Testing
             let undeclared = try imports(below: target.folder).intersection(ours).subtracting(target.dependencies)
             #expect(undeclared == [], "\(target.name)")
         }
+    }
+
+    /// An app on Apple's systems builds modules of the SDK and the languages, swift-crypto, which is CryptoKit
+    /// there, and GRDB over the system's SQLite. No module of the server, no SwiftNIO, no BoringSSL.
+    @Test func appsOnAppleSystemsBuildTheSDKAlone() {
+        #expect(manifest.linuxOnly == ["FreshetNIO", "OpenCombine"])
+        let products = manifest.libraries.filter { $0.key.hasPrefix("Freshet") }
+        #expect(products.count == 6)
+        var reached = Set(products.values.joined())
+        var next = Array(reached)
+        while let name = next.popLast() {
+            let dependencies = targets.first { $0.name == name }?.dependencies ?? []
+            for dependency in dependencies.subtracting(manifest.linuxOnly) where reached.insert(dependency).inserted {
+                next.append(dependency)
+            }
+        }
+        let ours = targets.filter {
+            $0.folder.hasPrefix("Sources/SDK/") || $0.folder.hasPrefix("Sources/Languages/")
+        }
+        #expect(reached.contains("FreshetURLSession"))
+        #expect(reached.subtracting(ours.map(\.name)) == ["Crypto", "GRDB"])
     }
 }

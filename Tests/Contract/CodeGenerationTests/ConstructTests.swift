@@ -305,4 +305,30 @@ import Testing
         let words = text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
         #expect(words.contains("entities: EntityShape = \(entities) public"))
     }
+
+    /// Fields of rows that results show by key: no key fields, objects and `Any`, and no name with two types.
+    @Test func rowsHaveTheirEditableFields() throws {
+        let snippet = try Snippet(
+            schema: Self.schema,
+            operations: """
+                query A { movies { id title year extra genre tags other: title __typename } }
+                query B { reviews { movie { id views title } user { uid name best { title } } stars } }
+                query C { movies { id other: year } }
+                query D { movies { title rating } }
+                query E { stats { n } }
+                """)
+        let text = snippet.files(.swift(SwiftOptions(package: "P")))["Sources/Edits.swift"] ?? ""
+        let extensions = text.split(separator: "extension EditedRow where Key == ").dropFirst().map { text in
+            text.matches(of: #/public var (\w+: \S+\?) \{\s*get [^\n]*\s*set \{ self\.(\w+)/#)
+                .reduce(String(text.prefix { $0 != " " })) { "\($0) \($1.output.1) \($1.output.2)" }
+        }
+        #expect(
+            extensions == [
+                "MovieKey title: String? setOrReset year: Int? set genre: Genre? set tags: [String]? set"
+                    + " views: Int64? setOrReset",
+                "ReviewKey stars: Int? setOrReset", "UserKey name: String? setOrReset",
+            ])
+        let plain = try Snippet(schema: Self.schema, operations: "query D { movies { title } }")
+        #expect(plain.files(.swift(SwiftOptions(package: "P")))["Sources/Edits.swift"] == nil)
+    }
 }

@@ -195,6 +195,20 @@ import Testing
         #expect(!text.contains("QueryRefObservation"))
     }
 
+    /// The same over `FreshetFirebase`: without `@Observable`, queries are there on iOS 16.
+    @Test(arguments: SwiftOptions.Publisher.allCases)
+    func theNamesOfFirebasesSDKPublishByTheConfiguredKind(_ publisher: SwiftOptions.Publisher) throws {
+        var options = SwiftOptions(package: "FriendlyFlix")
+        options.hasFirebaseNames = true
+        options.publisher = publisher
+        let files = try Self.snippet().files(.swift(options))
+        let text = try #require(files["Sources/FriendlyFlixConnector+Firebase.swift"])
+        let isMacro = publisher == .observableMacro
+        let ref = isMacro ? "QueryRefObservation" : "QueryRefObservableObject"
+        #expect(text.contains("public typealias Ref = \(ref)<ListMovies>"))
+        #expect(text.contains("@available(macOS 14, iOS 17") == isMacro)
+    }
+
     @Test func swiftResultsAreEqualByAllFields() throws {
         let text = try Self.swift()["Sources/FriendlyFlixOperations.swift"] ?? ""
         #expect(Self.words(text).contains("public struct Movie: Decodable, Hashable, Sendable, Identifiable {"))

@@ -34,6 +34,7 @@ struct GalleryClientTests {
                     at: "\(try ServerAddress(String(ready[1])))", cache: .memory(), auth: .token(token))
                 try await runAll(gallery)
                 try await runWithFirebaseNames(ArtGalleryDataConnect(link: gallery.link))
+                try await runForFirebasesSDK(try ServerAddress(String(ready[1])).port)
             } catch {
                 await node.crash()
                 throw error
@@ -108,5 +109,32 @@ struct GalleryClientTests {
         let key = try await gallery.addPaintingMutation.ref(title: "Pearl", artistId: artist.id, medium: .OIL).execute()
         let read = try await gallery.getPaintingQuery.execute(id: key.data.painting_insert.id, fetchPolicy: .serverOnly)
         #expect(read.data?.painting?.artist.name == "Vermeer")
+    }
+
+    /// `flavor: firebase` in an app of its own, over a module with the surface of Firebase's SDK and our REST protocol.
+    private func runForFirebasesSDK(_ port: Int) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let tests = Repository.path("Tests/Contract/CodeGenerationTests")
+        try FileManager.default.copyItem(atPath: "\(tests)/Projects/gallery", toPath: "\(folder.path)/gallery")
+        let generation = try FreshetProcess(["generate", "swift", "\(folder.path)/gallery"])
+        try #require(await generation.waitForExit() == 0, "\(generation.output)")
+        let stubs = "\(tests)/Stubs"
+        let sources = "\(folder.path)/gallery/out/swift-firebase/Sources"
+        let build = try FreshetProcess(
+            ["\(stubs)/FirebaseApp/build.sh", stubs, sources, folder.path], executable: "/bin/sh")
+        try #require(await build.waitForExit() == 0, "\(build.output)")
+        let app = try FreshetProcess(["\(port)"], executable: "\(folder.path)/app")
+        #expect(await app.waitForExit() == 0)
+        #expect(
+            app.output.trimmingCharacters(in: .newlines) == """
+                query: App Ann 9007199254740993
+                key: true
+                optional: true
+                absent: true
+                subscription: App Ann 9007199254740993
+                subscription: App Ann 9007199254740993, App Ben 2
+                refused: true
+                """)
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import FreshetClient
 import FreshetLink
 import FreshetNIO
+import NIOHTTP1
 import ProtocolClients
 import SeededRandom
 import TestSupport
@@ -16,10 +17,13 @@ struct SwiftSDKNetworkTests {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await Cluster.with { cluster in
-            let node = try await cluster.start(roles: "api,worker,gateway")
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin", settings: ["gateway.invalidationsPollMs=50"])
+            let admin = try await AdminClient(node.process)
             try await aCutCostsOneSmallMessage(node.address.port, folder.path)
-            try await queriesAreFollowed(node.address.port, behind: [.webSockets])
-            try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams])
+            try await queriesAreFollowed(node.address.port, behind: [.webSockets], admin)
+            try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams], admin)
+            try await pollsBehindTheHistoryDoNotWait(node.address)
             try await impairedLinksConverge(node.address.port)
         }
     }
@@ -86,6 +90,20 @@ struct SwiftSDKNetworkTests {
         await proxy.stop()
     }
 
+    /// A poll is answered at once if there are invalidations that its client asks for and does not know. Other clients
+    /// see nothing of them.
+    private func pollsBehindTheHistoryDoNotWait(_ address: ServerAddress) async throws {
+        let path = "/v1/connectors/auctions/queries/ListLots?variables=%7B%7D"
+        let plain = try await HTTPCall.send(.GET, address, path: path)
+        #expect(plain.headers["freshet-invalidations"] == [])
+        let tag = try #require(plain.headers.first(name: "etag"))
+        let behind = try await HTTPCall.send(
+            .GET, address, path: path,
+            headers: ["if-none-match": tag, "prefer": "wait=20", "freshet-invalidations": "0-other"], timeoutMs: 15_000)
+        let invalidations = behind.headers.first(name: "freshet-invalidations")
+        #expect(behind.status == 304 && invalidations?.hasSuffix(#","drop":"everything"}"#) == true)
+    }
+
     /// The impairments of the chaos suite, in random order: each is noticed, and what changed meanwhile comes.
     private func impairedLinksConverge(_ port: Int) async throws {
         let link = try await FaultyLink.start(to: port)
@@ -120,9 +138,12 @@ struct SwiftSDKNetworkTests {
     }
 
     /// The network refuses WebSockets, or WebSockets and event streams: the same states come by other ways.
-    private func queriesAreFollowed(_ port: Int, behind refusals: [PickyProxy.Refusal]) async throws {
+    private func queriesAreFollowed(
+        _ port: Int, behind refusals: [PickyProxy.Refusal], _ admin: AdminClient
+    ) async throws {
         let proxy = try await PickyProxy.start(to: port, refusing: refusals)
-        let auctions = AuctionsConnector(at: "http://127.0.0.1:\(proxy.port)", cache: .memory())
+        let auctions = AuctionsConnector(
+            at: "http://127.0.0.1:\(proxy.port)", cache: .memory(maxAge: .seconds(3_600)))
         var states = auctions.listLots(category: "Maps").live().makeAsyncIterator()
         let first = try await state(&states) { $0.isConfirmed }
         #expect(first.data?.lots.count == 10 && proxy.refusedCount == 2 * refusals.count)
@@ -133,6 +154,17 @@ struct SwiftSDKNetworkTests {
             let changed = try await state(&states) { $0.data?.lots.first?.description == text }
             #expect(changed.isConfirmed && changed.source == .server)
         }
+        // Seed row 24: an operator has devices drop a row, which is fetched again where it is followed.
+        _ = try await auctions.getLot(id: lot.id).get(.serverOnly)
+        _ = try await admin.command(["invalidate", "--type", "Lot", "--key", lot.id.uuidString])
+        try await waitUntil("the row to leave the cache") {
+            (try? await auctions.getLot(id: lot.id).get(.cacheOnly)) == nil
+        }
+        try await waitUntil("the list to be there again") {
+            (try? await auctions.listLots(category: "Maps").get(.cacheOnly))?.data.lots.count == 10
+        }
+        _ = try await auctions.editLot(id: lot.id, category: "Maps", description: "valid").run()
+        _ = try await state(&states) { $0.isConfirmed && $0.data?.lots.first?.description == "valid" }
         let before = proxy.bytesToClient
         proxy.cut()
         let stale = try await state(&states) { !$0.isConfirmed }

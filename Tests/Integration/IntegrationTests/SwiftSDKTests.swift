@@ -122,7 +122,7 @@ struct SwiftSDKTests {
             var states = [here, there].map { $0.listLots(category: "Clocks").live().makeAsyncIterator() }
             for index in states.indices { _ = try await state(&states[index]) { $0.isConfirmed } }
             var followed = there.getLot(id: lot).live().makeAsyncIterator()
-            _ = try await state(&followed) { $0.isConfirmed }
+            let followedFirst = try await state(&followed) { $0.isConfirmed }
             for device in [here, there] {
                 for id in [lot, kept] { _ = try await device.getLot(id: id).get(.serverOnly) }
             }
@@ -141,8 +141,8 @@ struct SwiftSDKTests {
             try await waitUntil("the row to leave the cache of its gateway's client") { await !isCached(here, lot) }
             #expect(await isCached(here, kept))
             // What is followed is fetched again, and is in the cache after that.
-            _ = try await state(&followed) { !$0.isConfirmed }
-            _ = try await state(&followed) { $0.isConfirmed && $0.data?.lot?.id == lot }
+            let fetchedAt = try #require(followedFirst.fetchedAt)
+            _ = try await state(&followed) { $0.isConfirmed && $0.fetchedAt.map { $0 > fetchedAt } == true }
             #expect(await isCached(there, lot))
             #expect(await isCached(there, kept))
 

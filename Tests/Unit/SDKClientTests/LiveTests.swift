@@ -52,6 +52,16 @@ struct LiveTests {
         #expect(first.data == nil && first.error?.code == .offline && !first.isConfirmed)
     }
 
+    /// Seed row 22: Firebase's SDK follows nothing without a `clientCache`.
+    @Test func aLiveQueryNeedsNoCache() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        var states = server.auctions(cache: .off).listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        server.setLots([1: 6])
+        _ = try await state(&states) { $0.isConfirmed && $0.data?.lots.first?.highestBid == 6 }
+    }
+
     /// Cache first, then the server, over two runs of the app.
     @Test func theCachedResultComesFirst() async throws {
         try await withFolder { folder in

@@ -2,6 +2,7 @@ import AuctionsClient
 import Foundation
 import FreshetClient
 import FreshetTesting
+import JSON
 import TestSupport
 import Testing
 
@@ -117,7 +118,7 @@ struct MutationTests {
                 for amount in [7, 8, 9] {
                     let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: amount)
                     keys.append(
-                        try await bid.enqueue { $0[LotKey(id: lotID(1))].set("highestBid", amount) }.id)
+                        try await bid.enqueue { $0[LotKey(id: lotID(1))].highestBid = amount }.id)
                 }
             }
             let auctions = server.auctions(cache: cache)
@@ -136,6 +137,44 @@ struct MutationTests {
             #expect(bids.compactMap { $0.variables["amount"]?.intValue } == [7, 7, 8, 9])
             #expect(try await auctions.pendingMutations == [])
         }
+    }
+
+    /// Edits start from what results show, the edits of other queued mutations included.
+    @Test func anEditReadsWhatIsShown() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5, 2: nil])
+        let auctions = server.auctions()
+        let lots = auctions.listLots()
+        _ = try await lots.get()
+        server.goOffline()
+        let (first, second, unknown) = (LotKey(id: lotID(1)), LotKey(id: lotID(2)), LotKey(id: lotID(3)))
+        for _ in 1...2 {
+            _ = try await auctions.placeBid(lotId: first.id, category: "Clocks", amount: 7).enqueue { expected in
+                for key in [first, second, unknown] { expected[key].highestBid? += 1 }
+            }
+        }
+        #expect(try await lots.get(.cacheOnly).data.lots.map(\.highestBid) == [7, nil])
+    }
+
+    /// Nil is null where a field may be null, and otherwise takes back what was set.
+    @Test func anEditIsTakenBackByNil() {
+        var expected = OptimisticEdits { _ in ["title": "A clock", "description": "Old", "category": ["no text"]] }
+        let key = LotKey(id: lotID(1))
+        #expect(expected[key].title == "A clock" && expected[key].highestBid == nil)
+        #expect(expected[key].category == nil)
+        expected[key].title = "A watch"
+        expected[key].description = nil
+        #expect(expected[key].title == "A watch" && expected[key].description == nil)
+        expected[key].title = nil
+        #expect(expected[key].title == "A clock")
+        #expect(expected.changes.map(\.fields) == [["description": nil]])
+        expected.delete(key)
+        // Nothing is known to be counted up, so the row stays deleted.
+        expected[key].highestBid? += 1
+        #expect(expected.changes.map(\.fields) == [nil])
+        expected[key].title = "A clock"
+        expected[key].title = nil
+        #expect(expected.changes.isEmpty)
     }
 
     @Test func aFullQueueRefuses() async throws {

@@ -38,6 +38,22 @@ struct ObservationTests {
         #expect(model.phase == .idle)
     }
 
+    /// Swift's `Observations` streams a model.
+    @Test func observationsStreamAModel() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let model = server.auctions().listLots().model()
+        model.start()
+        var prices = Observations { model.data?.lots.first?.highestBid }.makeAsyncIterator()
+        for price in [5, 6] {
+            server.setLots([1: Int64(price)])
+            var shown: Int??
+            repeat { shown = await prices.next() } while shown != nil && shown != price
+            #expect(shown == price)
+        }
+        model.stop()
+    }
+
     @Test func aModelForgetsTheDataOfAnotherUser() async throws {
         let server = ScriptedServer()
         let user = TestUser("ada")
@@ -128,6 +144,54 @@ struct ObservationTests {
         let result = try await connector.createLotMutation.execute(
             title: "A clock", category: "Clocks", startPrice: 5, closesAt: closesAt)
         #expect(result.data.lot_insert.id == lotID(3))
+    }
+
+    /// Errors of single fields are thrown with what was committed beside them.
+    @Test func firebaseErrorsHaveTheServersResponse() async throws {
+        let server = ScriptedServer()
+        server.answer(PlaceBid.self) { _ in
+            .failure(ResponseError(message: "no such lot", code: "PERMISSION_DENIED"))
+        }
+        let connector = AuctionsDataConnect(link: server.auctions().link)
+        let error = await #expect(throws: DataConnectOperationError.self) {
+            try await connector.placeBidMutation.execute(lotId: lotID(1), category: "Clocks", amount: 7)
+        }
+        let response = try #require(error?.response)
+        #expect(response.errors.map(\.message) == ["no such lot"])
+        #expect(response.rawJsonData == "null" && response.data(asType: PlaceBid.Data.self) == nil)
+        let partial = FreshetError(
+            [ResponseError(message: "late", path: ["lots", 2, "id"])],
+            partialData: ["lots": [server.lot(1, 5)], "count": 3])
+        #expect(partial.response?.data(asType: ListLots.Data.self)?.lots.first?.highestBid == 5)
+        #expect(partial.response?.errors.first?.path == [.field("lots"), .listIndex(2), .field("id")])
+        struct Count: Decodable, Equatable { var count: Int }
+        #expect(partial.response?.data(asType: Count.self) == Count(count: 3))
+        server.goOffline()
+        let lost = await #expect(throws: DataConnectOperationError.self) {
+            try await connector.placeBidMutation.execute(lotId: lotID(1), category: "Clocks", amount: 7)
+        }
+        #expect(lost?.code == .offline && lost?.response == nil)
+    }
+
+    @Test func firebaseScalarsAreMade() throws {
+        struct Size: Codable, Equatable { var width: Int, note: String? }
+        let value = try AnyValue(codableValue: Size(width: 3, note: "ö"))
+        #expect(value == ["width": 3, "note": "ö"])
+        #expect(try value.decodeValue(Size.self) == Size(width: 3, note: "ö"))
+        #expect(try AnyValue(codableValue: [1, 2]).decodeValue([Int].self) == [1, 2])
+        #expect(throws: DecodingError.self) { try value.decodeValue([Int].self) }
+        #expect(try LocalDate(localDateString: "2024-02-29") == LocalDate(year: 2024, month: 2, day: 29))
+        #expect(throws: FreshetError.self) { try LocalDate(localDateString: "2023-02-29") }
+        let noon = try #require(
+            Calendar(identifier: .gregorian).date(from: DateComponents(year: 2024, month: 2, day: 29, hour: 12)))
+        #expect(LocalDate(date: noon).description == "2024-02-29")
+        #expect(LocalDate(date: Date(timeIntervalSince1970: -1e11)).description == "0001-01-01")
+        #expect(LocalDate(date: Date(timeIntervalSince1970: 1e12)).description == "9999-12-31")
+        #expect(
+            AuctionsConnector.connectorConfig
+                == ConnectorConfig(
+                    serviceId: AuctionsConnector.identity.service, location: AuctionsConnector.identity.location,
+                    connector: "auctions"))
     }
 
     /// Row 4: the accessor and the types have the seeds' names.

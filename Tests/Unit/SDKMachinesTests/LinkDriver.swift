@@ -45,11 +45,12 @@ struct LinkDriver {
     }
 
     mutating func answered(
-        _ exchange: String, _ status: Int, _ body: JSONValue? = nil, tag: String? = nil, retryAfterMs: Int64? = nil
+        _ exchange: String, _ status: Int, _ body: JSONValue? = nil, tag: String? = nil,
+        invalidations: JSONValue? = nil, retryAfterMs: Int64? = nil
     ) {
         let response = LinkResponse(
-            status: status, tag: tag.map { "\"\($0)\"" }, retryAfterMs: retryAfterMs,
-            body: body.map(JSONWriter.compact) ?? Array("<html>".utf8))
+            status: status, tag: tag.map { "\"\($0)\"" }, invalidations: invalidations?.description,
+            retryAfterMs: retryAfterMs, body: body.map(JSONWriter.compact) ?? Array("<html>".utf8))
         actions += machine.answered(exchange: exchange, response, nowMs: nowMs)
     }
 

@@ -184,6 +184,42 @@ extension LinkRequest {
         #expect(driver.take().requests.count == 1)
     }
 
+    /// Seed row 24, without a WebSocket: the position travels with each request, and the client drops once.
+    @Test func invalidationsComeOverStreams() throws {
+        var driver = blocked()
+        #expect(driver.take().requests.first?.request.header("freshet-invalidations") == "none")
+        func told(_ text: String) -> String { "event: invalidations\ndata: \(text)\n\n" }
+        driver.streamed("1", told(#"{"position":"9-m","drop":[{"entity":"e"}]}"#))
+        let invalidated = LinkAction.invalidated(Invalidation(position: "9-m", subjects: [.entity("e")]))
+        #expect(driver.take() == [.status(.connected), invalidated])
+        driver.follow(2)
+        #expect(driver.take().requests.first?.request.header("freshet-invalidations") == "9-m")
+        // It came over the first stream already; anything else is ignored.
+        driver.streamed("2", told(#"{"position":"9-m","drop":[{"entity":"e"}]}"#) + told("[]") + told("{"))
+        #expect(driver.take() == [])
+        driver.streamed("2", told(#"{"position":"10-m","drop":"everything"}"#))
+        #expect(driver.take() == [.invalidated(Invalidation(position: "10-m", subjects: nil))])
+    }
+
+    @Test func invalidationsComeWithAnswersToPolls() throws {
+        var driver = polling()
+        #expect(driver.take().requests.last?.request.header("freshet-invalidations") == "none")
+        driver.nowMs += 1_000
+        driver.answered(
+            "3", 200, ["data": ["n": 1]], tag: "t1", invalidations: ["position": "9-m", "drop": [["connector": "c"]]])
+        var actions = driver.take()
+        let invalidated = LinkAction.invalidated(Invalidation(position: "9-m", subjects: [.connector("c")]))
+        #expect(actions.contains(invalidated))
+        #expect(actions.requests.first?.request.header("freshet-invalidations") == "9-m")
+        // The cache drops the result: it is fetched whole.
+        driver.actions += driver.machine.discard(FeedID(1), nowMs: driver.nowMs)
+        actions = driver.take()
+        #expect(actions.cancelled == ["4"])
+        let whole = try #require(actions.requests.first).request
+        #expect(whole.header("if-none-match") == nil && whole.header("prefer") == nil)
+        #expect(whole.header("freshet-invalidations") == "9-m")
+    }
+
     @Test func aLostPollIsResumedAndConfirmedAtOnce() throws {
         var driver = polling()
         driver.nowMs += 1_000

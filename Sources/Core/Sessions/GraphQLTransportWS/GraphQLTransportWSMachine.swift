@@ -18,9 +18,8 @@ package struct GraphQLTransportWSMachine: SessionMachine {
     /// The waits under way.
     private var waits: Set<String> = []
     private let opening: SessionOpening
-    /// Whether the client asked for invalidations; those up to `position` were sent, or are known to it.
-    private var followsInvalidations = false
-    private var position: InvalidationPosition?
+    /// Nil: the client did not ask for invalidations.
+    private var invalidations: FollowedInvalidations?
 
     package init(_ opening: SessionOpening) {
         self.opening = opening
@@ -51,8 +50,7 @@ package struct GraphQLTransportWSMachine: SessionMachine {
             }
             state = .authenticating
             if let text = payload?["freshet"]?["invalidations"]?.stringValue {
-                followsInvalidations = true
-                position = InvalidationPosition(text)
+                invalidations = FollowedInvalidations(text)
             }
             return [.authenticate(Credentials(payload: payload).completed(by: opening.credentials))]
         case ("connection_init", _): return close(4429, "Too many initialisation requests")
@@ -125,16 +123,7 @@ package struct GraphQLTransportWSMachine: SessionMachine {
 
     /// A `ping` with a payload, which the protocol allows at any time.
     package mutating func invalidated(_ invalidations: Invalidations) -> [SessionAction] {
-        guard followsInvalidations, case .ready = state, let end = invalidations.position, end != position else {
-            return []
-        }
-        let drop: JSONValue =
-            switch invalidations.since(position) {
-            case .drop(let subjects): .array(subjects.map(\.json))
-            case .dropEverything: "everything"
-            }
-        position = end
-        let told: JSONValue = ["position": .string(end.description), "drop": drop]
+        guard case .ready = state, let told = self.invalidations?.told(of: invalidations) else { return [] }
         return [.send(SessionMessage.text("ping", payload: ["freshet": ["invalidations": told]]))]
     }
 

@@ -1,3 +1,4 @@
+package import JSON
 package import LiveModel
 
 /// The form of one operation's results in an HTTP response that stays open.
@@ -84,6 +85,16 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
 
     /// The client holds the present result.
     package func unchanged(_ tag: EntityTag) -> [UInt8] { answer(tag.unchangedPayload) }
+
+    /// Invalidations, for clients that ask for them. Nil: the protocol has no place for them.
+    package func invalidated(_ told: JSONValue) -> [UInt8]? {
+        switch self {
+        // An event that other clients of the protocols do not listen to.
+        case .resource, .graphQLSSE, .taggedGraphQLSSE:
+            ServerSentEvent.event("invalidations", id: nil, data: JSONWriter.compact(told))
+        case .multipart, .multipartWithLengths: nil
+        }
+    }
 
     /// A complete answer, `{"data":…}`.
     package func answer(_ envelope: [UInt8]) -> [UInt8] {

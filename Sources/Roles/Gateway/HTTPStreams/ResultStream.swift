@@ -15,13 +15,17 @@ package final class ResultStream: LiveSession {
     private var operation: FollowedOperation?
     private var timers = SessionTimers()
     private var results: DeliveryQueue<SharedResult>
+    private var invalidations: FollowedInvalidations?
     private var isOver = false
     /// Why the live query is left, for the recorder; nil: the client leaves it.
     private var leaving: String?
 
-    private init(_ session: HTTPSession, as format: StreamFormat, bytesMax: Int) {
+    private init(
+        _ session: HTTPSession, as format: StreamFormat, bytesMax: Int, invalidations: FollowedInvalidations?
+    ) {
         self.session = session
         self.format = format
+        self.invalidations = invalidations
         self.results = DeliveryQueue(bytesMax: bytesMax)
     }
 
@@ -32,18 +36,21 @@ package final class ResultStream: LiveSession {
     ///   - known: the result that the client already has.
     ///   - wantsDelta: whether results may be sent as patches.
     ///   - wantsTags: whether results come with their resume tags.
+    ///   - invalidations: those that the client knows; nil: it does not ask for them.
     ///   - headers: headers of the response in addition to its type.
     package static func start(
         _ session: HTTPSession, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
-        wantsTags: Bool, headers: HTTPHeaders, limits: SessionLimits
+        wantsTags: Bool, invalidations: FollowedInvalidations? = nil, headers: HTTPHeaders, limits: SessionLimits
     ) {
         let tagged = wantsTags ? format.tagged : nil
-        let stream = ResultStream(session, as: tagged ?? format, bytesMax: limits.bytesMax)
+        let stream = ResultStream(
+            session, as: tagged ?? format, bytesMax: limits.bytesMax, invalidations: invalidations)
         let refusal = session.register(stream)
         stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
         // The client may have disconnected.
         if stream.isOver { return }
         if let refusal { return stream.fail(refusal) }
+        stream.invalidate(session.executor.invalidations)
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
                 stream, id: "", query: session.liveQuery, known: known, confirmsKnown: tagged != nil,
@@ -122,6 +129,12 @@ package final class ResultStream: LiveSession {
 
     package func recheckIdentity() {
         if let refusal = session.identityRefusal { fail(refusal, "user_revoked") }
+    }
+
+    package func invalidate(_ invalidations: Invalidations) {
+        guard !isOver, let told = self.invalidations?.told(of: invalidations), let text = format.invalidated(told)
+        else { return }
+        exchange.write(ByteBuffer(bytes: text))
     }
 
     private func end(with last: [UInt8]) {

@@ -10,6 +10,8 @@ package protocol PollAnswers: AnyObject {
     /// Returns how long the client's next poll waits; nil if identity, operation or project version changed, so that
     /// the poll must be prepared like a first one.
     func nextWaitMs() -> Int64?
+    /// Whether there are invalidations that the client asks for.
+    func wants(_ invalidations: Invalidations) -> Bool
     /// Sends the answer.
     /// - Parameter known: the result that the client has.
     func finish(_ ending: LongPoll.Ending, known: KnownResult?, _ session: HTTPSession)
@@ -129,6 +131,11 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
 
     package func recheckIdentity() {
         if let refusal = session.identityRefusal { end(.failed(refusal)) }
+    }
+
+    /// Answers a client that asks for invalidations now; the response has them.
+    package func invalidate(_ invalidations: Invalidations) {
+        if answers.wants(invalidations) { end(.waited) }
     }
 
     private func end(_ ending: Ending?) {

@@ -22,11 +22,13 @@ final class PlainPollAnswers: PollAnswers {
         isShared =
             first.commonHeaders.isEmpty && first.request.method == .GET
             && !Preferences.acceptsDelta(first.request.header("a-im"))
+            && first.request.header(FollowedInvalidations.header) == nil
     }
 
-    /// The wait ends with the sender's token.
-    func untilExpiryMs(_ identity: Identity) -> Int64 {
-        PollRules.waitMs(
+    /// The wait ends with the sender's token. A client does not wait if there are invalidations for it.
+    func waitMs(_ identity: Identity) -> Int64 {
+        if wants(router.executor.invalidations) { return 0 }
+        return PollRules.waitMs(
             requestedMs: waitMs, expiresAtMs: identity.expiresAtMs, nowMs: router.executor.clock.nowMs())
     }
 
@@ -37,7 +39,12 @@ final class PlainPollAnswers: PollAnswers {
         guard prepared.holds(for: executor.projectVersion, nowMs: nowMs),
             executor.refusal(of: prepared.identity) == nil, prepared.resolved.refusal(nowMs: nowMs) == nil
         else { return nil }
-        return untilExpiryMs(prepared.identity)
+        return waitMs(prepared.identity)
+    }
+
+    func wants(_ invalidations: Invalidations) -> Bool {
+        var followed = first.followedInvalidations
+        return followed?.told(of: invalidations) != nil
     }
 
     func finish(_ ending: LongPoll.Ending, known: KnownResult?, _ session: HTTPSession) {

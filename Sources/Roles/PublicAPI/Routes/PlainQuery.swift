@@ -141,6 +141,10 @@ extension PublicRouter {
         var headers = call.headers
         headers.replaceOrAdd(name: "etag", value: tag.description)
         headers.replaceOrAdd(name: "cache-control", value: Self.cacheControl(resolved))
+        var followed = call.followedInvalidations
+        if let told = followed?.header(of: executor.invalidations) {
+            headers.replaceOrAdd(name: FollowedInvalidations.header, value: told)
+        }
         return headers
     }
 
@@ -183,7 +187,7 @@ extension PublicRouter {
     ) {
         let answers = PlainPollAnswers(self, call, waitMs: waitMs, prepared)
         LongPoll.wait(
-            session, known: known, waitMs: answers.untilExpiryMs(session.identity),
+            session, known: known, waitMs: answers.waitMs(session.identity),
             keptMs: prepared == nil ? 0 : settings.longPollKeptMs, answers)
     }
 
@@ -240,7 +244,7 @@ extension PublicRouter {
         call.exchange.eventLoop.execute {
             ResultStream.start(
                 session, as: format, known: known, wantsDelta: wantsDelta, wantsTags: wantsTags,
-                headers: call.headers, limits: self.settings.session)
+                invalidations: call.followedInvalidations, headers: call.headers, limits: self.settings.session)
         }
     }
 
@@ -256,6 +260,11 @@ extension PublicRouter {
 }
 
 extension Call {
+    /// The invalidations that the client knows; nil: it does not ask for them.
+    var followedInvalidations: FollowedInvalidations? {
+        request.header(FollowedInvalidations.header).map { FollowedInvalidations($0) }
+    }
+
     /// Whether the client holds a compressed result.
     fileprivate var holdsWeakTag: Bool {
         exchange.attachedTagIsWeak ?? request.header("if-none-match").map { EntityTag.isWeak(ifNoneMatch: $0) } ?? false

@@ -32,7 +32,8 @@ extension Engine {
     private func answered(_ exchange: String, _ response: TransportResponse) {
         exchanges[exchange] = nil
         let answer = LinkResponse(
-            status: response.status, tag: response.headers["etag"], retryAfterMs: response.retryAfterMs,
+            status: response.status, tag: response.headers["etag"],
+            invalidations: response.headers[LinkRequest.invalidationsHeader], retryAfterMs: response.retryAfterMs,
             body: response.body)
         perform(link.answered(exchange: exchange, answer, nowMs: time.nowMs))
     }

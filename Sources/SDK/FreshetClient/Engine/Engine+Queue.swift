@@ -34,6 +34,13 @@ extension Engine {
         return mutation.id
     }
 
+    /// The fields of rows that the present user's results show, as they are now.
+    package func shownRows() async throws(FreshetError) -> @Sendable (EntityID) -> JSONObject? {
+        try await prepare()
+        let store = store
+        return { store.fields(of: $0) }
+    }
+
     private func newQueue() -> QueueMachine {
         QueueMachine(limits: QueueLimits(countMax: options.queuedMutationsMax))
     }

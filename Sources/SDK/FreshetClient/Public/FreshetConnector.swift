@@ -1,7 +1,12 @@
 package import FreshetLink
 public import FreshetTransport
 public import FreshetTypes
-import FreshetNIO
+
+#if canImport(Darwin)
+    import FreshetURLSession
+#else
+    import FreshetNIO
+#endif
 
 /// A generated connector: the operations that an app may run, over one link.
 public protocol FreshetConnector: Sendable {
@@ -37,11 +42,11 @@ public final class ConnectorLink: Sendable {
         auth: AuthSource = .none, options: ConnectorOptions = ConnectorOptions()
     ) {
         self.init(identity, at: address, cache: cache, auth: auth, options: options, time: SystemTime()) {
-            try NIOTransport($0, trust: options.trust)
+            try systemTransport($0, trust: options.trust)
         }
     }
 
-    /// A link over another transport, such as that of `FreshetURLSession`.
+    /// A link over another transport, such as a `URLSessionTransport` with a configuration of the app.
     public convenience init(
         _ identity: ConnectorIdentity, at address: String, cache: CacheSettings = .persistent(),
         auth: AuthSource = .none, options: ConnectorOptions = ConnectorOptions(),
@@ -157,4 +162,16 @@ extension FreshetConnector {
     public var queueEvents: AsyncStream<QueueEvent> {
         get async throws(FreshetError) { try await link.engine().queueStream() }
     }
+}
+
+/// The transport of a link that names none.
+/// - Throws: if the file of authorities cannot be used.
+private func systemTransport(_ endpoint: ServerEndpoint, trust: ServerTrust) throws -> any Transport {
+    #if canImport(Darwin)
+        switch trust {
+        case .system: return URLSessionTransport(endpoint)
+        }
+    #else
+        return try NIOTransport(endpoint, trust: trust)
+    #endif
 }

@@ -1,4 +1,4 @@
-package import FreshetStore
+import FreshetStore
 public import FreshetTypes
 import JSON
 
@@ -24,13 +24,14 @@ public struct Mutation<Operation: MutationOperation>: Sendable {
     ///
     /// - Parameters:
     ///   - group: mutations of one group are sent in order, one after the other.
-    ///   - edits: what it is expected to change. Results show that at once; it is undone if the server refuses.
+    ///   - edits: what it is expected to change in rows. Results show that at once; it is undone if the server
+    ///     refuses.
     nonisolated(nonsending) public func enqueue(
         group: String = "", optimistic edits: (inout OptimisticEdits) -> Void = { _ in }
     ) async throws(FreshetError) -> QueuedResult<Operation> {
-        var expected = OptimisticEdits()
-        edits(&expected)
         let engine = try link.engine()
+        var expected = OptimisticEdits(shown: try await engine.shownRows())
+        edits(&expected)
         let id = try await engine.enqueue(
             Operation.name, variables.object, group: group, changes: expected.changes)
         return QueuedResult(link: link, id: id)
@@ -110,49 +111,4 @@ public struct PendingMutation: Sendable, Hashable, Identifiable {
     public let operation: String
     /// The time of `enqueue`, in milliseconds since 1970.
     public let enqueuedAtMs: Int64
-}
-
-/// The changes that are expected of a mutation.
-///
-///     try await movies.updateMovie(id: id, genre: "Drama", description: text).enqueue { expected in
-///         expected[MovieKey(id: id)].genre = "Drama"
-///     }
-public struct OptimisticEdits: Sendable {
-    package private(set) var changes: [OptimisticChange] = []
-
-    package init() {}
-
-    /// The fields of a row, by response key. Reading gives what was set here.
-    public subscript(key: some EntityKey) -> RowEdit {
-        get { RowEdit(fields: fields(key)) }
-        set { put(key, newValue.fields) }
-    }
-
-    /// The row goes away.
-    public mutating func delete(_ key: some EntityKey) { put(key, nil) }
-
-    private func fields(_ key: some EntityKey) -> JSONObject {
-        changes.last { $0.type == type(of: key).entityType && $0.key == key.keyValues.map(\.json) }?.fields
-            ?? JSONObject()
-    }
-
-    private mutating func put(_ key: some EntityKey, _ fields: JSONObject?) {
-        let type = type(of: key).entityType
-        let values = key.keyValues.map(\.json)
-        changes.removeAll { $0.type == type && $0.key == values }
-        changes.append(OptimisticChange(type: type, key: values, fields: fields))
-    }
-}
-
-/// The expected fields of one row.
-@dynamicMemberLookup
-public struct RowEdit: Sendable {
-    var fields: JSONObject
-
-    public subscript(dynamicMember name: String) -> AnyValue? {
-        get { fields[name].map(AnyValue.init(json:)) }
-        set { fields[name] = newValue?.json }
-    }
-
-    public mutating func set(_ name: String, _ value: some VariableValue) { fields[name] = value.variableValue.json }
 }

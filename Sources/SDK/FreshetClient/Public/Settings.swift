@@ -1,4 +1,4 @@
-public import FreshetNIO
+public import FreshetTransport
 
 /// The cache of a connector: its place, its bound, and how old a cached result may be. Source: SDK specification §1,
 /// rows 12 to 14.
@@ -73,8 +73,8 @@ public struct ConnectorOptions: Sendable {
     public var queuedMutationsMax = 1_000
     /// A newer token is asked for so long before the present one expires.
     public var tokenLead: Duration = .seconds(30)
-    /// The certificates that are accepted.
-    public var trust: NIOTransport.Trust = .system
+    /// The servers whose certificates are accepted.
+    public var trust = ServerTrust.system
 
     public init() {}
 }

@@ -6,6 +6,7 @@ struct FirebaseNames {
     let type: String
     /// The code of its `CacheSettings`.
     let cache: String
+    let publisher: SwiftOptions.Publisher
 
     private var wrapper: String { Naming.pascal(connector.id) + "DataConnect" }
 
@@ -40,7 +41,7 @@ struct FirebaseNames {
             writer.line("public init(link: ConnectorLink) { self.link = link }")
             if !names.isEmpty { writer.line() }
             for (operation, name) in zip(connector.operations, names) {
-                if operation.kind == .query { writer.line(Self.availability) }
+                if operation.kind == .query, let availability { writer.line(availability) }
                 writer.line("public var \(Naming.lowerFirst(name)): \(name) { \(name)(link: self.link) }")
             }
         }
@@ -51,8 +52,20 @@ struct FirebaseNames {
         return writer.text
     }
 
-    /// The systems with `@Observable`.
-    private static let availability = "@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)"
+    /// The systems with `@Observable`; nil if query refs do not need it.
+    private var availability: String? {
+        switch publisher {
+        case .observableMacro: "@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)"
+        case .observableObject: nil
+        }
+    }
+
+    private var queryRef: String {
+        switch publisher {
+        case .observableMacro: "QueryRefObservation"
+        case .observableObject: "QueryRefObservableObject"
+        }
+    }
 
     private func declare(_ operation: OperationDescription, _ name: String, in writer: inout CodeWriter) {
         let stored = FreshetSwiftOperation.name(of: operation)
@@ -60,9 +73,9 @@ struct FirebaseNames {
         let isQuery = operation.kind == .query
         writer.documentation(
             operation.documentation ?? "The \(operation.kind.rawValue) `\(operation.name)`.", prefix: "/// ")
-        if isQuery { writer.line(Self.availability) }
+        if isQuery, let availability { writer.line(availability) }
         writer.block("public struct \(name): Sendable {") { writer in
-            writer.line("public typealias Ref = \(isQuery ? "QueryRefObservation" : "MutationRef")<\(stored)>")
+            writer.line("public typealias Ref = \(isQuery ? queryRef : "MutationRef")<\(stored)>")
             writer.line()
             writer.line("let link: ConnectorLink")
             writer.line()

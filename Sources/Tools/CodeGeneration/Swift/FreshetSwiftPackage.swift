@@ -1,5 +1,5 @@
 /// The Swift code of a connector for Freshet's own SDK, `FreshetClient`: one file for the connector, its keys, its
-/// enums and each operation. Source: docs/reference/generate.md.
+/// enums, edits of rows and each operation. Source: docs/reference/generate.md.
 struct FreshetSwiftPackage {
     let connector: ConnectorDescription
     let options: SwiftOptions
@@ -16,9 +16,15 @@ struct FreshetSwiftPackage {
             GeneratedFile("Sources/\(type).swift", connectorFile),
             GeneratedFile("Sources/Keys.swift", keys),
         ]
+        if let edits = FreshetSwiftEdits(connector) {
+            var writer = start(hasUUIDs: edits.hasUUIDs)
+            edits.declare(in: &writer)
+            files.append(GeneratedFile("Sources/Edits.swift", writer.text))
+        }
         if !connector.enums.isEmpty { files.append(GeneratedFile("Sources/Enums.swift", enums)) }
         if options.hasFirebaseNames {
-            let names = FirebaseNames(connector: connector, type: type, cache: cache)
+            let names = FirebaseNames(
+                connector: connector, type: type, cache: cache, publisher: options.publisher)
             files.append(GeneratedFile("Sources/\(type)+Firebase.swift", names.file))
         }
         if let sdk = options.sdk { files.append(GeneratedFile("Package.swift", manifest(sdk))) }
