@@ -415,6 +415,10 @@ let package = Package(
         .target(
             name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "RedisModel", "Streams"],
             path: "Tests/InMemoryBroker", swiftSettings: settings),
+        // The programs of the tutorial in docs/clients/swift.md, without the last, which is auction-watcher
+        .executableTarget(
+            name: "TutorialSteps", dependencies: ["AuctionsClient", "FreshetClient", arguments],
+            path: "Tests/TutorialSteps", swiftSettings: settings),
         // The domain that the tests of catalog and language share
         .target(
             name: "GalleryClient", dependencies: ["FreshetClient", "FreshetFirebase"], path: "Tests/GalleryClient",
@@ -594,7 +598,7 @@ let package = Package(
             [
                 "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetLink", "FreshetNIO", "FreshetStore",
                 "GalleryClient", "SeededRandom",
-                "auction-watcher", "APINode", "Broker",
+                "auction-watcher", "TutorialSteps", "APINode", "Broker",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
                 "ProtocolClients", "JSON",
