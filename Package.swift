@@ -394,8 +394,9 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "CEL", "ChangeCapture", "DeploymentPlan", "Failover", "JSON", "LiveModel", "RedisModel", "Refresh",
-                "RoleMachines", "SchemaModel", "SeededRandom", "Sessions", "Sharding", "Streams", heap,
+                "CEL", "ChangeCapture", "DeploymentPlan", "Failover", "FreshetLink", "FreshetStore", "FreshetTypes",
+                "JSON", "LiveModel", "RedisModel", "Refresh", "RoleMachines", "SchemaModel", "SeededRandom", "Sessions",
+                "Sharding", "Streams", deque, heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),

@@ -55,7 +55,7 @@ struct MemoryTests {
             watching.cancel()
             try await watching.value
         }
-        /// What the engine holds once it has heard of all ends.
+        /// The sizes once the engine has heard of all ends.
         func settled() async throws -> [String: Int] {
             try await waitUntil("the subscribers to go") {
                 let counts = await engine.heldCounts
