@@ -397,8 +397,9 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "CEL", "ChangeCapture", "DeploymentPlan", "Failover", "JSON", "LiveModel", "RedisModel", "Refresh",
-                "RoleMachines", "SchemaModel", "SeededRandom", "Sessions", "Sharding", "Streams", heap,
+                "CEL", "ChangeCapture", "DeploymentPlan", "Failover", "FreshetLink", "FreshetStore", "FreshetTypes",
+                "JSON", "LiveModel", "RedisModel", "Refresh", "RoleMachines", "SchemaModel", "SeededRandom", "Sessions",
+                "Sharding", "Streams", deque, heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),
@@ -418,6 +419,10 @@ let package = Package(
         .target(
             name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "RedisModel", "Streams"],
             path: "Tests/InMemoryBroker", swiftSettings: settings),
+        // The programs of the tutorial in docs/clients/swift.md, without the last, which is auction-watcher
+        .executableTarget(
+            name: "TutorialSteps", dependencies: ["AuctionsClient", "FreshetClient", arguments],
+            path: "Tests/TutorialSteps", swiftSettings: settings),
         // The domain that the tests of catalog and language share
         .target(
             name: "GalleryClient", dependencies: ["FreshetClient", "FreshetFirebase"], path: "Tests/GalleryClient",
@@ -597,7 +602,7 @@ let package = Package(
             [
                 "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetLink", "FreshetNIO", "FreshetStore",
                 "GalleryClient", "SeededRandom",
-                "auction-watcher", "APINode", "Broker",
+                "auction-watcher", "TutorialSteps", "APINode", "Broker",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
                 "ProtocolClients", "JSON",

@@ -47,6 +47,10 @@ package struct StoreMachine: Sendable {
 
     package var resultCount: Int { results.count }
     package var entityCount: Int { entities.count }
+    /// How many follow a result, in all.
+    package var pinCount: Int {
+        pinsBeforeResult.values.reduce(0, +) + results.values.reduce(0) { $0 + $1.pins }
+    }
     package func contains(_ key: ResultKey) -> Bool { results[key] != nil }
 
     // MARK: Reading

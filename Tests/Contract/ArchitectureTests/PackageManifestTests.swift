@@ -9,6 +9,7 @@ import Testing
         "ChaosTests → freshet": "runs the program",
         "IntegrationTests → freshet": "runs the program",
         "IntegrationTests → auction-watcher": "runs the program",
+        "IntegrationTests → TutorialSteps": "runs the programs",
     ]
 
     private let manifest: PackageManifest

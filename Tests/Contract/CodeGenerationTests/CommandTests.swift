@@ -157,6 +157,46 @@ import Testing
             run.output.contains("the operations \"getMovies\" and \"GetMovies\" have the same name in generated code"))
     }
 
+    /// A change of a project's file generates again, an error leaves the files as they were, and both signals end it.
+    @Test(.timeLimit(.minutes(1)), arguments: [SIGINT, SIGTERM])
+    func watchGeneratesAgainUntilASignal(signal: Int32) async throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Repository.freshet)
+        process.arguments = ["generate", "--watch", "app"]
+        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+        try write("output", "")
+        let output = try #require(FileHandle(forWritingAtPath: "\(folder.path)/output"))
+        (process.standardOutput, process.standardError) = (output, output)
+        try process.runWithSignals()
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+        func looks(_ count: Int) async throws {
+            try await waitUntil("look \(count) of \(text("output") ?? "")") {
+                text("output")?.components(separatedBy: "watching app …").count == count + 1
+            }
+        }
+        try await looks(1)
+        #expect(text("output")?.contains("new      app/web/index.d.ts\n") == true)
+
+        let operations = "app/dataconnect/movies/queries.gql"
+        try write(operations, "query OtherMovies @auth(level: USER) { movies { id } }\n")
+        try await looks(2)
+        #expect(text("output")?.contains("changed  app/web/index.d.ts\n") == true)
+        let generated = text("app/web/index.d.ts")
+        #expect(generated?.contains("OtherMoviesData") == true && generated?.contains("ListMoviesData") == false)
+
+        try write(operations, "query OtherMovies @auth(level: USER) { films { id } \n")
+        try await looks(3)
+        #expect(text("output")?.contains("queries.gql:") == true)
+        #expect(text("app/web/index.d.ts") == generated)
+
+        try write(operations, "query MoreMovies @auth(level: USER) { movies { id } }\n")
+        try await looks(4)
+        #expect(text("app/web/index.d.ts")?.contains("MoreMoviesData") == true)
+        kill(process.processIdentifier, signal)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+    }
+
     @Test func usageErrorsAreExplained() throws {
         #expect(try generate().status == 64)
         let unknown = try generate("ruby", "app")

@@ -24,7 +24,6 @@ struct SwiftSDKNetworkTests {
             try await queriesAreFollowed(node.address.port, behind: [.webSockets], admin)
             try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams], admin)
             try await pollsBehindTheHistoryDoNotWait(node.address)
-            try await impairedLinksConverge(node.address.port)
         }
     }
 
@@ -104,35 +103,87 @@ struct SwiftSDKNetworkTests {
         #expect(behind.status == 304 && invalidations?.hasSuffix(#","drop":"everything"}"#) == true)
     }
 
-    /// The impairments of the chaos suite, in random order: each is noticed, and what changed meanwhile comes.
-    private func impairedLinksConverge(_ port: Int) async throws {
-        let link = try await FaultyLink.start(to: port)
-        let direct = AuctionsConnector(at: "http://127.0.0.1:\(port)", cache: .off)
+    private static let seeds: [UInt64] = [7, 8, 9, 10]
+    private static let rounds = 10
+
+    /// The impairments of the chaos suite, in random order, on the links of several clients to two nodes, of which one
+    /// drains halfway, with tokens that run out every few seconds. Each impairment is noticed, what changes meanwhile
+    /// comes, no state goes back, and no live query ends.
+    @Test func impairedLinksConverge() async throws {
+        let settings = ["auth.mode=hs256", "auth.hs256Secret=\(Self.secret)"]
+        try await Cluster.with { cluster in
+            let first = try await cluster.start(roles: "api,worker,gateway", settings: settings)
+            let second = try await cluster.start(roles: "api,gateway", settings: settings)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for seed in Self.seeds {
+                    group.addTask {
+                        try await converge(seed, first.address.port, second.address.port) { round in
+                            guard seed == Self.seeds[0], round == Self.rounds / 2 else { return }
+                            await second.process.terminate()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    /// A client with its own user, link and faults.
+    /// - Parameter ports: of the node that stays and of the other one.
+    private func converge(
+        _ seed: UInt64, _ port: Int, _ otherPort: Int, roundEnded: @escaping @Sendable (Int) async -> Void
+    ) async throws {
+        let user = "user\(seed)"
+        let link = try await FaultyLink.start(to: port, otherPort)
+        let direct = AuctionsConnector(
+            at: "http://127.0.0.1:\(port)", cache: .off,
+            auth: .token(TestTokens.signed(uid: user, secret: Self.secret)))
         let limits = LinkLimits(
-            backoffMinMs: 20, backoffMaxMs: 200, stepMs: 500, silenceMs: 400, upgradeFirstMs: 100, upgradeMs: 300,
-            pollWaitMs: 1_000)
+            backoffMinMs: 20, backoffMaxMs: 200, stepMs: 500, silenceMs: 400, renewalRetryMs: 200,
+            upgradeFirstMs: 100, upgradeMs: 300, pollWaitMs: 1_000)
         let auctions = AuctionsConnector(
             link: ConnectorLink(
-                AuctionsConnector.identity, at: "http://127.0.0.1:\(link.port)", cache: .memory(), auth: .none,
+                AuctionsConnector.identity, at: "http://127.0.0.1:\(link.port)", cache: .memory(),
+                auth: .provider {
+                    let inThreeSeconds = Int64(Date().timeIntervalSince1970) + 3
+                    return TestTokens.signed(uid: user, secret: Self.secret, expiresAt: inThreeSeconds)
+                },
                 options: ConnectorOptions(), time: SystemTime(), limits: limits
             ) { try NIOTransport($0) })
-        var states = auctions.listLots(category: "Clocks").live().makeAsyncIterator()
-        let first = try await state(&states) { $0.isConfirmed }
-        let lot = try #require(first.data?.lots.first)
-        var random = SeededRandom(seed: 7)
-        for number in 1...8 {
+        _ = try await direct.saveAccount(name: "0").run()
+        var states = auctions.myAccount().live().makeAsyncIterator()
+        var newest = 0
+        /// Reads states until one fits.
+        func read(_ what: String, where fits: (LiveResult<MyAccount.Data>) -> Bool) async throws {
+            _ = try await state(&states) { state in
+                let number = state.data?.user.flatMap { Int($0.name) } ?? newest
+                #expect(number >= newest, "\(what): \(number) after \(newest)")
+                newest = number
+                return fits(state)
+            }
+        }
+        try await read("seed \(seed), start") { $0.isConfirmed }
+        var random = SeededRandom(seed: seed)
+        for round in 1...Self.rounds {
             let impairments: [Fault.Impairment] = [.cut, .silent, .slow(delayMs: 100)]
             let impairment = impairments[random.below(3)]
+            let what = "seed \(seed), round \(round), \(impairment)"
             await link.set(impairment)
-            let text = "impaired \(number)"
-            _ = try await direct.editLot(id: lot.id, category: "Clocks", description: text).run()
-            // A slow link delivers; the others are noticed.
-            if case .slow = impairment {} else { _ = try await state(&states) { !$0.isConfirmed } }
-            await link.set(nil)
-            let healed = try await state(&states) {
-                $0.isConfirmed && $0.data?.lots.first?.description == text
+            // By another device, or by this one, whose request waits for the network.
+            var queued: QueuedResult<SaveAccount>?
+            if random.below(2) == 0 {
+                _ = try await direct.saveAccount(name: "\(round)").run()
+            } else {
+                queued = try await auctions.saveAccount(name: "\(round)").enqueue { _ in }
             }
-            #expect(healed.source == .server, "seed 7, round \(number), \(impairment)")
+            // A slow link delivers; the others are noticed.
+            if case .slow = impairment {} else { try await read(what) { !$0.isConfirmed } }
+            await link.set(nil)
+            _ = try await queued?.value
+            try await read(what) { $0.isConfirmed && $0.data?.user?.name == "\(round)" }
+            await roundEnded(round)
         }
         await link.stop()
     }

@@ -242,11 +242,11 @@ struct SwiftSDKTests {
     }
 
     /// Waits for the list in the app's file: it is written a moment after it is shown.
-    private func untilStored(_ folder: String, _ server: ServerAddress, _ token: String) async throws {
+    static func untilStored(_ folder: String, _ server: ServerAddress, _ token: String? = nil) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             let reader = AuctionsConnector(
-                at: "\(server)", cache: .persistent(directory: folder), auth: .token(token))
+                at: "\(server)", cache: .persistent(directory: folder), auth: token.map { .token($0) } ?? .none)
             let stored = try? await reader.listLots(category: "Clocks").get(.cacheOnly)
             if stored?.data.lots.count == 10 { return }
             try await Task.sleep(for: .milliseconds(20))
@@ -268,7 +268,7 @@ struct SwiftSDKTests {
                 .appendingPathComponent("auction-watcher").path
             let first = try FreshetProcess(options, executable: executable)
             _ = try await first.line(containing: "10 lots (live)")
-            try await untilStored(folder, node.address, token)
+            try await Self.untilStored(folder, node.address, token)
             await first.crash()
             await node.process.crash()
 

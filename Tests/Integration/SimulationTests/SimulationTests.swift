@@ -77,6 +77,10 @@ import Testing
         .logConfirmedEarly: (14, ["convergence"]),
         .invisiblePublished: (10, ["convergence"]),
         .newSlotUndoubted: (10, ["convergence"]),
+        .patchedFromUnwritten: (9, ["delta"]),
+        .newerTagKept: (15, ["delta"]),
+        .notSubscribedAgain: (9, ["convergence"]),
+        .lossUnreported: (9, ["confirmed"]),
     ]
     /// Seeds to try, from the first, when the remembered one does not show the mistake any more.
     private static let noticedWithin: UInt64 = 400
@@ -96,9 +100,11 @@ import Testing
     }
 
     /// Runs in processes of their own: each hashes differently, and nothing may depend on the order of a dictionary.
-    @Test func aSeedDecidesEverything() async throws {
-        async let first = trace(6)
-        async let second = trace(6)
+    /// The second seed has apps with the SDK.
+    @Test(arguments: [6, 9] as [UInt64])
+    func aSeedDecidesEverything(seed: UInt64) async throws {
+        async let first = trace(seed)
+        async let second = trace(seed)
         let lines = try await (first, second)
         #expect(lines.0.count > 1_000)
         let difference = zip(lines.0, lines.1).first { $0 != $1 }

@@ -8,24 +8,56 @@ import OpenCombine
 import TestSupport
 import Testing
 
-/// The code of docs/clients/swift.md. `everyBlockOfThePageIsHere` compares the page with this file, and the other tests
-/// run what stands here.
+/// The code of docs/clients/swift.md. `theStepsOfTheTutorialArePrograms` compares the tutorial with the programs that
+/// its steps make, which `TutorialStepTests` runs. `everyBlockOfTheReferenceIsHere` compares the rest with this file,
+/// and the other tests run what stands here.
 @MainActor @Suite(.timeLimit(.minutes(1)))
 struct TutorialTests {
     private static let page = "docs/clients/swift.md"
 
-    @Test func everyBlockOfThePageIsHere() throws {
+    /// The blocks of code between two headings of the page.
+    private func blocks(from first: String, to last: String? = nil) throws -> [String] {
+        let text = try Repository.text(Self.page)
+        let start = try #require(text.range(of: "\n## \(first)\n")).upperBound
+        let end = try last.map { try #require(text.range(of: "\n## \($0)\n")).lowerBound } ?? text.endIndex
+        return text[start..<end].components(separatedBy: "```swift\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
+    }
+
+    /// Each step makes a program of the one before it. The last one is the sample app; the others are compiled as
+    /// `TutorialSteps`. UPDATE_REFERENCE writes them.
+    @Test func theStepsOfTheTutorialArePrograms() throws {
+        let steps = try blocks(from: "Tutorial: an auction watcher", to: "A connector")
+        #expect(steps.count == 6)
+        let app = "Sources/Tools/auction-watcher/AuctionWatcher.swift"
+        var program = TutorialProgram(try #require(steps.first))
+        for (number, step) in zip(1..., steps) {
+            if number > 1 { program.apply(step) }
+            var (path, text) = (app, program.text)
+            if number < steps.count {
+                path = "Tests/TutorialSteps/Step\(number).swift"
+                text =
+                    "// Generated from \(Self.page): UPDATE_REFERENCE=1 with TutorialTests.\n\n"
+                    + text.replacing("@main struct", with: "private struct")
+                    + "\nfunc step\(number)(_ arguments: [String]) async { await AuctionWatcher.main(arguments) }\n"
+            }
+            if ProcessInfo.processInfo.environment["UPDATE_REFERENCE"] != nil {
+                try text.write(toFile: Repository.path(path), atomically: true, encoding: .utf8)
+            }
+            #expect(try Repository.text(path) == text, "\(path): run the tests with UPDATE_REFERENCE=1 and commit it")
+        }
+        #expect(try Repository.text(app).split(separator: "\n", omittingEmptySubsequences: false).count <= 100)
+    }
+
+    @Test func everyBlockOfTheReferenceIsHere() throws {
         func lines(_ text: some StringProtocol) -> [String] {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
         }
         let own = lines(try Repository.text("Tests/Unit/SDKClientTests/TutorialTests.swift")).joined(separator: "\n")
-        var blocks = 0
-        for part in try Repository.text(Self.page).components(separatedBy: "```swift\n").dropFirst() {
-            let block = lines(part.components(separatedBy: "```")[0]).joined(separator: "\n")
-            #expect(own.contains(block), "\(block)")
-            blocks += 1
-        }
-        #expect(blocks > 8)
+        let blocks = try blocks(from: "A connector").map { lines($0).joined(separator: "\n") }
+        for block in blocks { #expect(own.contains(block), "\(block)") }
+        #expect(blocks.count > 8)
     }
 
     private func signedInToken() async throws -> String? { nil }

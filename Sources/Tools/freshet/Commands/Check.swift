@@ -66,14 +66,7 @@ struct Check: AsyncParsableCommand {
             if await check(project) { return }
             throw ExitCode(1)
         }
-        let folder = FolderWatch(project)
-        var state = folder.look()
-        while true {
-            _ = await check(project)
-            Terminal.error("watching \(project) …")
-            guard let changed = await folder.change(from: state) else { return }
-            state = changed
-        }
+        await FolderWatch.performAgain(with: project) { _ = await check(project) }
     }
 
     /// - Returns: whether the check passed.

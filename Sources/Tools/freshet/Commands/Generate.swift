@@ -58,14 +58,7 @@ struct Generate: AsyncParsableCommand {
             if generate(generator) { return }
             throw ExitCode(1)
         }
-        let folder = FolderWatch(project)
-        var state = folder.look()
-        while true {
-            _ = generate(generator)
-            Terminal.error("watching \(project) …")
-            guard let changed = await folder.change(from: state) else { return }
-            state = changed
-        }
+        await FolderWatch.performAgain(with: project) { _ = generate(generator) }
     }
 
     /// - Returns: whether it succeeded.

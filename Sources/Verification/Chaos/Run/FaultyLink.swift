@@ -2,30 +2,33 @@ import DequeModule
 package import NIOCore
 import NIOPosix
 
-/// A TCP proxy on 127.0.0.1 between a node and a server, or between clients and a node, that can be impaired.
+/// A TCP proxy on 127.0.0.1 between a node and a server, or between clients and nodes, that can be impaired.
 ///
 /// Confined to its event loop, hence `@unchecked Sendable`. One side is not read while the other does not accept bytes,
 /// so little is buffered; `slow` buffers what arrives within its delay.
 package final class FaultyLink: @unchecked Sendable {
     package let port: Int
     private let eventLoop: any EventLoop
-    private let serverPort: Int
+    private let serverPorts: [Int]
+    /// Connections made so far; each goes to the next server.
+    private var connectionCount = 0
     private var listener: (any Channel)?
     private var impairment: Fault.Impairment?
     private var pairs: [ObjectIdentifier: LinkPair] = [:]
     /// Connections accepted while nothing passes; connected to the server afterwards.
     private var waiting: [any Channel] = []
 
-    private init(port: Int, serverPort: Int, on eventLoop: any EventLoop) {
+    private init(port: Int, serverPorts: [Int], on eventLoop: any EventLoop) {
         self.port = port
-        self.serverPort = serverPort
+        self.serverPorts = serverPorts
         self.eventLoop = eventLoop
     }
 
     /// Starts a link.
+    /// - Parameter serverPorts: its connections go to each of these in turn.
     /// - Throws: NIO's error if it cannot listen.
     package static func start(
-        to serverPort: Int, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+        to serverPorts: Int..., group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> FaultyLink {
         let eventLoop = group.next()
         let accept = Acceptor()
@@ -38,7 +41,7 @@ package final class FaultyLink: @unchecked Sendable {
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        let link = FaultyLink(port: listener.localAddress?.port ?? 0, serverPort: serverPort, on: eventLoop)
+        let link = FaultyLink(port: listener.localAddress?.port ?? 0, serverPorts: serverPorts, on: eventLoop)
         try await eventLoop.submit {
             link.listener = listener
             accept.link = link
@@ -86,6 +89,8 @@ package final class FaultyLink: @unchecked Sendable {
     }
 
     private func connect(_ near: any Channel) {
+        let serverPort = serverPorts[connectionCount % serverPorts.count]
+        connectionCount += 1
         ClientBootstrap(group: eventLoop)
             .channelOption(.autoRead, value: false)
             .channelOption(.socketOption(.tcp_nodelay), value: 1)

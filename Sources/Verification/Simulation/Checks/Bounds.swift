@@ -54,7 +54,7 @@ extension SimulatedGateway {
         check(machine.outgoingCount <= World.outgoingMax, "messages to shards")
         check(counts.subscriptions == hubs.reduce(0) { $0 + $1.subscriptionCount }, "two counts")
         for connection in connections.values {
-            check(connection.pendingCount <= 1, "pending results of one subscription")
+            check(connection.pendingCount <= connection.subscriptions.count, "pending results of a session")
         }
     }
 }

@@ -82,6 +82,7 @@ extension World {
                 )
             }
         }
+        for app in apps { app.checkConvergence() }
         if !postgres.outbox.isEmpty { violated("convergence: \(postgres.outbox.count) rows are left in the outbox") }
         let owned = workers.flatMap(\.machine.refresh.ownedShards)
         if Set(owned).count != Workload.shardCount || owned.count != Workload.shardCount {
@@ -107,6 +108,7 @@ extension World {
                 violated("left over: live queries at \(worker.name) for \(whose)")
             }
         }
+        for app in apps { app.checkNothingIsLeft() }
         for node in apiNodes where !node.publisher.isIdle { violated("left over: events at \(node.name)") }
     }
 }

@@ -107,4 +107,12 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case marksUnseen
     /// Workers assign the results of one statement to the wrong live queries.
     case swappedOutcomes
+    /// Sessions make patches from results that wait, although the app holds another one.
+    case patchedFromUnwritten
+    /// Apps resume from a result with the tag of a newer one.
+    case newerTagKept
+    /// Apps do not subscribe again after a lost link.
+    case notSubscribedAgain
+    /// Apps show results as confirmed although their link is lost.
+    case lossUnreported
 }

@@ -235,6 +235,7 @@ extension World {
         redis.healReplica()
         for node in redis.overrides.drained.sorted() { redis.change(ClusterOverrides.drain(node, false)) }
         for process in processes { process.heal() }
+        for app in apps { app.socket?.heal() }
         rollouts.heal()
         // A worker without shards has not run anything since.
         for worker in workers { worker.stopsAtNextRun = false }

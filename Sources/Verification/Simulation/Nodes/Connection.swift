@@ -5,7 +5,7 @@ import Sessions
 /// once.
 ///
 /// Data that the gateway sent and the client has not read counts as unwritten, as with a full socket buffer.
-final class Connection {
+final class Connection: SimulatedSession, SimulatedSubscription {
     let client: ClientApp
     /// The number among the client's connections, of which a gateway may temporarily have several.
     let number: Int
@@ -22,8 +22,7 @@ final class Connection {
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
     private(set) var cutUntilMs: Int64 = 0
-    /// When the client, which held nothing, subscribed, by the gateway's clock; nil: it has heard something since.
-    private(set) var silentSinceMs: Int64?
+    var silentSinceMs: Int64?
     /// Whether the gateway has ended the connection.
     private(set) var isOver = false
 
@@ -37,19 +36,18 @@ final class Connection {
         reportsTimerRuns = client.number % 3 == 0
     }
 
-    /// A fixed order of connections for the timeline, since dictionaries have none.
-    func isBefore(_ other: Connection) -> Bool {
-        (client.number, number) < (other.client.number, other.number)
-    }
-
+    var order: SimulatedOrder { SimulatedOrder(client: client.number, connection: number) }
+    var version: Digest { query.version }
+    var subscriptions: [any SimulatedSubscription] { [self] }
+    var session: any SimulatedSession { self }
+    /// These clients do not ask for it.
+    var confirmsKnown: Bool { false }
     var pendingCount: Int { results.count }
 
     /// Drops all data for this time; neither side notices.
     func cut(ms: Int64) { cutUntilMs = timeline.nowMs + ms }
 
     // MARK: The gateway's side
-
-    func expectAnswer(sinceMs: Int64) { silentSinceMs = sinceMs }
 
     func deliver(_ update: Hub.Update) {
         guard !isOver else { return }
@@ -59,7 +57,6 @@ final class Connection {
             update, id: "1", byteCount: { $0.answer.body.count }, unwrittenBytes: unwrittenBytes)
         {
         case .write(let result): write(result)
-        // The simulated clients do not ask for it.
         case .hold, .confirm: break
         case .close: gateway.close(self)
         case .fail: transmit { client, connection in client.failed(through: connection) }
@@ -95,8 +92,7 @@ final class Connection {
         }
     }
 
-    /// Ends the connection on the gateway's side; the client notices.
-    func end() {
+    func end(isKilled: Bool) {
         guard !isOver else { return }
         isOver = true
         results.removeAll()

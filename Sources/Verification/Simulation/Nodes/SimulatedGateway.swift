@@ -12,8 +12,10 @@ final class SimulatedGateway: Process {
     /// The steps that each hub has yet to take, in order.
     private var hubSteps: [[() -> Void]] = []
     /// The subscribers by hub.
-    private var subscribers: [[Hub.Handle: Connection]] = []
-    private(set) var connections: [ObjectIdentifier: Connection] = [:]
+    private var subscribers: [[Hub.Handle: any SimulatedSubscription]] = []
+    private(set) var connections: [ObjectIdentifier: any SimulatedSession] = [:]
+    /// The results and patches of clients that take patches, by hub.
+    var deltas: [DeltaCache] = []
     private lazy var follower = StreamFollower(self) { [unowned self] in for batch in $0 { arrived(batch) } }
     private lazy var membership = newMembership()
     private var forgedRun: UInt64 = 0
@@ -44,6 +46,7 @@ final class SimulatedGateway: Process {
         hubs = Array(repeating: Hub(), count: World.hubCount)
         hubSteps = Array(repeating: [], count: World.hubCount)
         subscribers = Array(repeating: [:], count: World.hubCount)
+        deltas = Array(repeating: World.emptyDeltas, count: World.hubCount)
         (connections, epochs, results, waits) = ([:], [:], [:], [:])
         follower = StreamFollower(self) { [unowned self] in for batch in $0 { arrived(batch) } }
     }
@@ -82,7 +85,7 @@ final class SimulatedGateway: Process {
     }
 
     override func killed() {
-        for connection in sortedConnections { connection.end() }
+        for connection in sortedConnections { connection.end(isKilled: true) }
         connections = [:]
     }
 
@@ -104,46 +107,52 @@ final class SimulatedGateway: Process {
     // MARK: Sessions
 
     /// The connections in a fixed order, since dictionaries have none.
-    private var sortedConnections: [Connection] { connections.values.sorted { $0.isBefore($1) } }
+    private var sortedConnections: [any SimulatedSession] { connections.values.sorted { $0.order < $1.order } }
 
     /// Accepts a connection, which the kernel does even while the process is suspended.
-    func accept(_ connection: Connection) { connections[ObjectIdentifier(connection)] = connection }
+    func accept(_ connection: any SimulatedSession) { connections[ObjectIdentifier(connection)] = connection }
 
-    func subscribe(_ connection: Connection, known: KnownResult?) {
-        guard !isDraining else { return close(connection) }
-        let (hub, query) = (connection.hub, connection.query)
+    func subscribe(_ subscription: any SimulatedSubscription, known: KnownResult?) {
+        guard !isDraining else { return close(subscription.session) }
+        let (hub, query) = (subscription.hub, subscription.query)
         guard
             let (start, effects) = try? machine.subscribed(
-                hub: hub, query, known: known, reportsTimerRuns: connection.reportsTimerRuns, nowMs: nowMs)
+                hub: hub, query, known: known, reportsTimerRuns: subscription.reportsTimerRuns, nowMs: nowMs)
         else {
-            return close(connection)
+            return close(subscription.session)
         }
         let (handle, immediate) = hubs[hub].subscribed(
-            query.key, known: known, reportsTimerRuns: connection.reportsTimerRuns, start: start)
-        connection.handle = handle
-        subscribers[hub][handle] = connection
-        if known == nil { connection.expectAnswer(sinceMs: nowMs) }
-        if let immediate { connection.deliver(immediate) }
+            query.key, known: known, reportsTimerRuns: subscription.reportsTimerRuns,
+            confirmsKnown: subscription.confirmsKnown, start: start)
+        subscription.handle = handle
+        subscribers[hub][handle] = subscription
+        if known == nil { subscription.silentSinceMs = nowMs }
+        if let immediate { subscription.deliver(immediate) }
         perform(effects)
     }
 
-    func close(_ connection: Connection) {
-        connection.end()
-        // A connection of a former process has ended with it, and its handle may be another one's now.
+    func close(_ connection: any SimulatedSession) {
+        let subscriptions = connection.subscriptions
+        connection.end(isKilled: false)
+        // A connection of a former process has ended with it, and its handles may be others' now.
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         for id in waits.filter({ $0.value.connection === connection }).keys.sorted() {
             waits[id] = nil
             machine.waitEnded(id)
         }
-        guard let handle = connection.handle, hubs[connection.hub].unsubscribed(handle) else { return }
-        subscribers[connection.hub][handle] = nil
-        perform(machine.unsubscribed(hub: connection.hub, handle.key, nowMs: nowMs))
+        for subscription in subscriptions { unsubscribe(subscription) }
+    }
+
+    func unsubscribe(_ subscription: any SimulatedSubscription) {
+        guard let handle = subscription.handle, hubs[subscription.hub].unsubscribed(handle) else { return }
+        subscribers[subscription.hub][handle] = nil
+        perform(machine.unsubscribed(hub: subscription.hub, handle.key, nowMs: nowMs))
     }
 
     /// Asks the sessions of versions that are about to go to reconnect.
     private func moveSessions() {
         let staying = deployments.staying
-        for connection in sortedConnections where !staying.contains(connection.query.version) {
+        for connection in sortedConnections where !staying.contains(connection.version) {
             later(timeline.pick(0...500)) { [self] in close(connection) }
         }
     }
@@ -203,9 +212,9 @@ final class SimulatedGateway: Process {
     private func checkSilence() {
         let limitMs = World.answerMaxMs + 2 * machine.settings.tickMs
         // The steps of a busy hub are on their way.
-        for connection in sortedConnections where hubSteps[connection.hub].isEmpty {
-            guard let sinceMs = connection.silentSinceMs, nowMs - sinceMs > limitMs else { continue }
-            world.violated("silence: client \(connection.client.number) has heard nothing for \(nowMs - sinceMs) ms")
+        for subscription in sortedConnections.flatMap(\.subscriptions) where hubSteps[subscription.hub].isEmpty {
+            guard let sinceMs = subscription.silentSinceMs, nowMs - sinceMs > limitMs else { continue }
+            world.violated("silence: client \(subscription.order.client) has heard nothing for \(nowMs - sinceMs) ms")
         }
     }
 
@@ -297,9 +306,9 @@ final class SimulatedGateway: Process {
     private func deliver(_ delivery: InterestMachine.Delivery, _ key: LiveQueryKey, answers: UInt64, hub: Int) {
         guard let (update, due) = hubs[hub].take(delivery, key: key, answers: answers) else { return }
         if case .unanswered = delivery { world.silences += due.count }
-        let connections = due.compactMap { subscribers[hub][$0] }.sorted { $0.isBefore($1) }
-        for connection in connections where connection.handle.map(hubs[hub].contains) == true {
-            connection.deliver(update)
+        let subscriptions = due.compactMap { subscribers[hub][$0] }.sorted { $0.order < $1.order }
+        for subscription in subscriptions where subscription.handle.map(hubs[hub].contains) == true {
+            subscription.deliver(update)
         }
     }
 

@@ -1,3 +1,4 @@
+import JSON
 import LiveModel
 import Refresh
 import RoleMachines
@@ -21,6 +22,9 @@ package final class World {
     /// The limit on an API node's events in flight.
     static let publishingMax = 8
     static let sessionBytesMax = 400
+    /// The same for the sessions of apps, which follow several live queries.
+    static let socketBytesMax = 1_000
+    static let emptyDeltas = DeltaCache(bytesMax: 4_000, resultBytesMax: 4_000)
     static let idleTimeoutMs: Int64 = 4_000
     /// Time after which subscribers get an error if no owner has answered: shorter than a change of owners takes.
     static let answerMaxMs: Int64 = 2_500
@@ -142,6 +146,11 @@ package final class World {
     private(set) var workers: [SimulatedWorker] = []
     private(set) var gateways: [SimulatedGateway] = []
     private(set) var tailers: [SimulatedTailer] = []
+    /// Apps with the SDK, under some seeds (`AppFaults.swift`).
+    private(set) var apps: [SDKApp] = []
+    var appRandom: SeededRandom
+    /// The results that apps were sent; as many as a run has.
+    var documents: [Digest: JSONValue] = [:]
     /// Whether others write to the database under this seed (`OutsideWrites.swift`).
     let writesOutside: Bool
     var outsideRandom: SeededRandom
@@ -154,6 +163,7 @@ package final class World {
         timeline = Timeline(seed: seed)
         writesOutside = Self.writesOutside(seed)
         outsideRandom = SeededRandom(seed: seed, stream: 7)
+        appRandom = SeededRandom(seed: seed, stream: 8)
         startMs = timeline.nowMs
         publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
         refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
@@ -179,6 +189,7 @@ package final class World {
                 style: number % 5 == 4 ? .poll : .stream,
                 self)
         }
+        if Self.hasApps(seed) { apps = (0..<Self.appCount).map { SDKApp(100 + $0, self) } }
         if writesOutside { tailers = (0..<2).map { SimulatedTailer("tailer\($0)", self) } }
         redis.changed = { [unowned self] stream in
             for process in processes where process.isUp { process.poke(stream) }
@@ -225,27 +236,12 @@ package final class World {
 
     // MARK: The run
 
-    package struct Outcome: Sendable {
-        /// The first violation; nil if there was none.
-        package let violation: String?
-        package let steps: UInt64
-        package let commits: Int
-        package let answers: Int
-        /// The number of errors to clients whose live query no owner had answered in time.
-        package let silences: Int
-        /// The number of markers that gateways let count.
-        package var markers = 0
-        /// The number of waits that were answered.
-        package var waits = 0
-        /// The number of faults by kind.
-        package var faults: [String: Int] = [:]
-    }
-
     package func run() -> Outcome {
         // Its processes do not own it, so an optimiser may end it after its last use here.
         defer { withExtendedLifetime(self) {} }
         for process in processes { process.start() }
         for client in clients { timeline.after(timeline.pick(0...4_000)) { client.connect() } }
+        startApps()
         replicateAgain()
         if losesCommits { replicatePostgresAgain() }
         for _ in 0..<Self.rounds where violations.isEmpty {
@@ -253,6 +249,7 @@ package final class World {
             let untilMs = timeline.nowMs + Self.faultsMs - timeline.pick(0...Self.quietMaxMs)
             mutateAgain(untilMs: untilMs)
             writeOutside(untilMs: untilMs)
+            disturbApps(untilMs: untilMs)
             faultAgain()
             forgeOwners()
             phase(Self.faultsMs)
@@ -267,13 +264,14 @@ package final class World {
         }
         isOpen = false
         for client in clients { client.disconnect() }
+        for app in apps { app.leaveAll() }
         phase(Self.leaveMs)
         if violations.isEmpty { checkNothingIsLeft() }
         timeline.end()
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
-            answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, markers: markerChecks.countedCount,
-            waits: waitChecks.answeredCount, faults: faults)
+            answers: clients.reduce(0) { $0 + $1.answers } + apps.reduce(0) { $0 + $1.answers }, silences: silences,
+            markers: markerChecks.countedCount, waits: waitChecks.answeredCount, faults: faults)
     }
 
     /// A version that has been served long enough ends at any time, also in peace: its clients then reconnect.

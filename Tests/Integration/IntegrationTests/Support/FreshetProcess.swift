@@ -38,7 +38,7 @@ final class FreshetProcess: Sendable {
             let status = process.terminationStatus
             self?.ended { $0.terminationStatus = status }
         }
-        try Self.withoutBlockedSignals { try process.run() }
+        try process.runWithSignals()
         // A thread of its own: FileHandle's handlers miss the end now and then.
         let reading = output.fileHandleForReading
         Thread.detachNewThread { [self] in
@@ -47,16 +47,6 @@ final class FreshetProcess: Sendable {
             }
             ended { $0.hasOutputEnded = true }
         }
-    }
-
-    /// A child inherits what its thread blocks, and Dispatch's threads block everything: it would not hear of SIGTERM.
-    private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
-        var none = sigset_t()
-        sigemptyset(&none)
-        var before = sigset_t()
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try body()
     }
 
     private func arrived(_ text: String) {
