@@ -4,8 +4,9 @@ SHELL := /bin/bash
 PROJECT ?= config/auctions
 SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
+PREFIX ?= /usr/local
 
-.PHONY: help setup build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench load hostile clean release
+.PHONY: help setup install build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench load hostile clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -18,6 +19,10 @@ build: setup ## Debug build
 
 release: setup ## Release build of the freshet program
 	swift build -c release --product freshet $(SWIFT_BUILD_FLAGS)
+
+install: ## Install what `make release` built, with completion for shells; PREFIX=/usr/local DESTDIR=
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" deploy/install.sh \
+		"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet"
 
 run: setup ## Build and start `freshet dev $(PROJECT)`
 	@swift build $(SWIFT_BUILD_FLAGS) --product freshet

@@ -312,8 +312,8 @@ let package = Package(
             .roles, "Admin",
             [
                 "APINode", "Broker", "CEL", "ChangeTailer", "Clocks", "Console", "Explanation", "Inspection",
-                "Recording",
-                "SchemaModel", "Sessions", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
+                "DeploymentPlan", "Deployments", "Recording",
+                "SchemaModel", "SchemaSDL", "Sessions", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",
                 "Gateway",

@@ -105,12 +105,20 @@ package final class AdminEndpoint: HTTPHandler {
         switch match.route.work {
         case .response(let respond): respond(services, arguments, request.http, exchange)
         case .report(let report): answer(exchange) { try await report(services, arguments) }
+        case .personal(let report):
+            let refused = request.caller.map { access.refusedActions(of: $0) } ?? [:]
+            answer(exchange) { try await report(services, arguments, refused) }
         case .gathered(let report):
             // Another node, or a client of a former version, gets the node's own part.
             if request.http.header(PeerReports.header) != nil || match.isFormer {
                 return answer(exchange) { try await report.part(services, arguments) }
             }
             let isPost = match.route.method == .POST
+            if isPost, !match.route.isLook {
+                let what = ([request.http.path] + arguments.query.map { "\($0.name)=\($0.value)" })
+                    .joined(separator: " ")
+                audit.notice("admin action", metadata: ["who": "\(who(request))", "what": "\(what)"])
+            }
             answer(exchange) {
                 try await report.gathered(services, arguments, path: match.route.path, isPost: isPost)
             }

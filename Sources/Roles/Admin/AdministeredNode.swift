@@ -58,6 +58,10 @@ package struct AdministeredNode: Sendable {
     package let startedAtMs: Int64
     package let metrics: PrometheusMetrics
     package let meter: OperationMeter
+    /// The connections to the primary that run clients' requests and live queries.
+    package let databaseConnections: Int
+    /// The history of the project's versions; nil for a node that follows no deployments.
+    package let deployments: DeploymentReports?
     /// Whether this is a developer's own node.
     package let isDevelopment: Bool
     package let folder: FolderState
@@ -65,8 +69,9 @@ package struct AdministeredNode: Sendable {
 
     package init(
         id: NodeID, roles: Set<Role>, cluster: ClusterMember, catalogs: ServedCatalogs, components: Components,
-        clock: ServiceClock, startedAtMs: Int64, metrics: PrometheusMetrics, meter: OperationMeter, isDevelopment: Bool,
-        folder: FolderState, readiness: @escaping @Sendable () -> Readiness
+        clock: ServiceClock, startedAtMs: Int64, metrics: PrometheusMetrics, meter: OperationMeter,
+        databaseConnections: Int, deployments: DeploymentReports?, isDevelopment: Bool, folder: FolderState,
+        readiness: @escaping @Sendable () -> Readiness
     ) {
         self.id = id
         self.roles = roles
@@ -77,6 +82,8 @@ package struct AdministeredNode: Sendable {
         self.startedAtMs = startedAtMs
         self.metrics = metrics
         self.meter = meter
+        self.databaseConnections = databaseConnections
+        self.deployments = deployments
         self.isDevelopment = isDevelopment
         self.folder = folder
         self.readiness = readiness

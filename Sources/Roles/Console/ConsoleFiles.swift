@@ -59,16 +59,20 @@ package enum ConsoleFiles {
     package static let all: [String: File] = {
         let (script, style) = ("text/javascript; charset=utf-8", "text/css; charset=utf-8")
         let scripts = [
+            "access": PackageResources.access_js,
             "api": PackageResources.api_js,
             "auction": PackageResources.auction_js,
             "confirm": PackageResources.confirm_js,
             "costs": PackageResources.costs_js,
+            "deployments": PackageResources.deployments_js,
             "dom": PackageResources.dom_js,
             "flight": PackageResources.flight_js,
             "follower": PackageResources.follower_js,
             "home": PackageResources.home_js,
             "main": PackageResources.main_js,
             "operations": PackageResources.operations_js,
+            "schema": PackageResources.schema_js,
+            "sender": PackageResources.sender_js,
             "sessions": PackageResources.sessions_js,
             "table": PackageResources.table_js,
             "tail": PackageResources.tail_js,

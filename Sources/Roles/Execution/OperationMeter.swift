@@ -1,3 +1,4 @@
+import Clocks
 package import Inspection
 package import LiveModel
 import Synchronization
@@ -5,8 +6,9 @@ import Synchronization
 /// The costs of a node's operations, counted by its roles and read by operators.
 package final class OperationMeter: Sendable {
     private let meter = Mutex(CostMeter())
-    /// The times of statements that run live queries, since the start. Bounded like the meter's operations.
-    private let statements = Mutex<[OperationReference: TimeHistogram]>([:])
+    /// The times of statements that run live queries. Bounded like the meter's operations.
+    private let statements = Mutex<[OperationReference: StatementTimes]>([:])
+    private let load = Mutex(LoadHistory())
     private let clock: ServiceClock
     /// Milliseconds since 1970.
     package let sinceMs: Int64
@@ -27,13 +29,34 @@ package final class OperationMeter: Sendable {
 
     /// Counts a statement that ran live queries.
     package func ranStatement(_ operation: OperationReference, micros: UInt64) {
+        let nowMs = clock.nowMs()
         statements.withLock { statements in
             guard statements[operation] != nil || statements.count < CostMeter.operationsMax else { return }
-            statements[operation, default: TimeHistogram()].add(micros: micros)
+            statements[operation, default: StatementTimes()].add(micros: micros, nowMs: nowMs)
         }
     }
 
-    package func statementTimes() -> [OperationReference: TimeHistogram] { statements.withLock { $0 } }
+    /// Returns the times of statements over the last minutes, and since the start.
+    package func statementTimes() -> [OperationReference: (recent: TimeHistogram, total: TimeHistogram)] {
+        let nowMs = clock.nowMs()
+        return statements.withLock { statements in
+            statements.mapValues { times in
+                var times = times
+                return (times.recent(nowMs: nowMs), times.total)
+            }
+        }
+    }
+
+    /// Notes once a minute what the node used and did. To be called more often.
+    package func sampleLoad() {
+        let nowMs = clock.nowMs()
+        guard load.withLock({ $0.isDue(nowMs: nowMs) }) else { return }
+        let costs = report().reduce(into: OperationCosts()) { $0 += $1.total }
+        load.withLock { $0.sampled(cpuMs: ProcessUsage.cpuMs(), costs: costs, nowMs: nowMs) }
+    }
+
+    /// The minutes of the last hour, the oldest first.
+    package var minutes: [LoadHistory.Minute] { load.withLock { $0.minutes } }
 
     /// Counts a request that ran an operation once.
     package func ran(_ operation: OperationReference, micros: UInt64) {

@@ -49,7 +49,7 @@ extension FanoutWorker {
         let micros = (MonotonicClock.nowNs() - startNs) / 1_000
         meter.add(OperationCosts(outcomes, micros: micros), of: batch.operation)
         meter.ranStatement(batch.operation, micros: micros)
-        runFinished(id, outcomes, took: .nanoseconds(Int64(MonotonicClock.nowNs() - startNs)))
+        runFinished(id, outcomes, micros: micros)
     }
 }
 

@@ -148,11 +148,13 @@ package actor FanoutWorker {
         metrics.read(events: machine.eventsRead - before)
     }
 
-    func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], took duration: Duration) {
+    func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], micros: UInt64) {
         let before = machine.resultsRead
-        let effects = machine.runFinished(id, outcomes, nowMs: clock.nowMs())
+        let effects = machine.runFinished(id, outcomes, micros: micros, nowMs: clock.nowMs())
         let cutShort = outcomes.count { if case .cutShort = $0 { true } else { false } }
-        metrics.ran(outcomes.count, changed: machine.resultsRead - before, cutShort: cutShort, took: duration)
+        metrics.ran(
+            outcomes.count, changed: machine.resultsRead - before, cutShort: cutShort,
+            took: .microseconds(Int64(clamping: micros)))
         perform(effects)
     }
 

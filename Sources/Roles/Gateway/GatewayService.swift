@@ -343,4 +343,11 @@ package final class GatewayService: Sendable {
             keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1)?.operation }
         }
     }
+
+    /// Returns live queries by their keys, without those that are no longer followed.
+    package func liveQueries(of keys: [LiveQueryKey]) -> [LiveQueryKey: LiveQuery] {
+        state.withLock { state in
+            keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1) }
+        }
+    }
 }

@@ -137,9 +137,10 @@ struct NodeRun {
                 guard let membership, let probe else { return false }
                 return NodeReadiness(phase: phase, membership: membership, probe: probe).isReady
             })
-        tasks.add { [recorder = roles.recorder, clock = node.clock] in
+        tasks.add { [recorder = roles.recorder, clock = node.clock, meter = node.meter] in
             while !Task.isCancelled {
                 recorder.expire(nowMs: clock.nowMs())
+                meter.sampleLoad()
                 try? await Task.sleep(for: .seconds(1))
             }
         }

@@ -138,6 +138,7 @@ package final class ServiceNode: Sendable {
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker,
                 tailer: roles.tailer, slot: roles.slot, recorder: roles.recorder, queries: execution.queries),
             clock: node.clock, startedAtMs: node.startedAtMs, metrics: node.metrics, meter: node.meter,
+            databaseConnections: node.databaseConnections, deployments: execution.deploymentReports,
             isDevelopment: node.isDevelopment, folder: folder,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })
         let listeners = try await NodeListeners.open(

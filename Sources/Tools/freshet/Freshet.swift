@@ -13,7 +13,7 @@ struct Freshet: AsyncParsableCommand {
             Migrate.self,
             Deploy.self, Execute.self,
             Subscribe.self,
-            Load.self, AdminCommand.self,
+            Load.self, AdminCommand.self, AdminCommand.Top.self, AdminCommand.Tail.self,
             Config.self,
         ])
 }

@@ -98,7 +98,7 @@ private struct Case {
             }
         }
         let by: String =
-            switch matches?.live.first?.causes {
+            switch matches?.live.first?.causes.kinds {
             case nil: "none"
             case [.implicit, .trigger]?: "both"
             case .implicit?: "implicit"

@@ -10,7 +10,7 @@ import Testing
 /// queries, and survives a restart of the server.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ConsoleTests {
-    private static let token = "a-long-admin-token"
+    static let token = "a-long-admin-token"
 
     private static func start(_ folder: String, ports: (http: Int, admin: Int) = (0, 0)) throws -> FreshetProcess {
         try FreshetProcess([
@@ -26,7 +26,7 @@ struct ConsoleTests {
         try #require(line.firstMatch(of: #/127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
     }
 
-    private static func get(_ address: ServerAddress, _ path: String) async throws -> JSONValue {
+    static func get(_ address: ServerAddress, _ path: String) async throws -> JSONValue {
         try JSONParser.parse(
             try await HTTPCall.send(
                 .GET, address, path: path, headers: ["authorization": "Bearer \(token)"]
@@ -37,15 +37,20 @@ struct ConsoleTests {
     private static let screens: [(path: String, isThere: String)] = [
         ("home", "document.querySelector('#verdict') && document.querySelector('live-table tbody td')"),
         ("why", "document.querySelector('#why') && document.querySelector('[name=operation]')"),
-        ("trace", "document.querySelector('[name=id]') && document.querySelector('live-table tbody td')"),
+        (
+            "trace",
+            "document.querySelector('[name=id]') && "
+                + "document.querySelector('#sampling')?.textContent.endsWith('recorded.')"
+        ),
         ("tail", "document.querySelector('[role=status].hint')?.textContent.includes('audit log')"),
         ("operations", "document.querySelector('variable-form') && document.querySelectorAll('.list a').length > 5"),
+        ("schema", "document.querySelector('#schema-state')?.textContent.includes('types of')"),
         ("sessions", "/of \\d+ session/.test(document.querySelector('[role=status].hint')?.textContent)"),
         ("flight", "document.querySelector('#flight-state')?.textContent.startsWith('Name a user')"),
         ("live-queries", "document.querySelector('live-table tbody a')"),
         (
             "rules",
-            "document.querySelector('live-table tbody td') && "
+            "document.querySelectorAll('live-table tbody td code').length > 5 && "
                 + "document.querySelector('#recording')?.textContent.includes('recorded')"
         ),
         ("top", "document.querySelector('live-table tbody a')"),
@@ -91,6 +96,7 @@ struct ConsoleTests {
             // Pages that nobody sees do not poll.
             try await window.bringToFront()
             try await same(window, admin)
+            try await reports(window, admin, publicAddress, subscriber)
             try await run(window)
             try await keyboard(window)
             try await tableKeepsFocus(window)

@@ -139,16 +139,19 @@ import Testing
         #expect(merged["isIdle"] == false)
     }
 
-    @Test func capacityGrowsWithTheFactorAndSaysWhatIsAssumed() throws {
-        let parts = [Self.part("a", windowMs: 1, runs: 10, databaseMs: 20)]
-        let merged = MergedCosts.capacity(parts, try Self.arguments([("factor", "10")]))
-        // 0.9 cores busy, ten times, at 60 % of one core each.
-        #expect(merged["needed"]?["nodes"] == 15.0 && merged["needed"]?["sessions"] == 20.0)
-        #expect(merged["measured"]?["cpuMsPerDelivery"] == 45_000.0)
-        #expect(merged["measured"]?["databaseMsPerRun"] == 3.0)
-        let assumed = (merged["assumptions"]?.arrayValue ?? []).compactMap(\.stringValue)
-        #expect(assumed.contains { $0.hasPrefix("Measured") } && assumed.contains { $0.hasPrefix("Assumed") })
-        let idle = MergedCosts.capacity([], try Self.arguments([]))
-        #expect(idle["measured"]?["cpuMsPerDelivery"] == .null)
+    @Test func percentilesAreOfTheLastMinutesAndSinceTheStart() throws {
+        let row: JSONValue = [
+            "operation": "c/A", "window": ["databaseMs": 1.0],
+            "statements": .array(Array(repeating: 0, count: 40) + [9]),
+            "recentStatements": .array(Array(repeating: 0, count: 60) + [1]),
+        ]
+        let part = ReportPart(node: NodeID("a"), json: ["windowMs": 60_000, "operations": [row]])
+        let merged = MergedCosts.top([part, part], try Self.arguments([("limit", "9")]))
+        let shown = merged["operations"]?[0]
+        // The upper bounds of buckets 40 and 60: 2^10 and 2^15 microseconds.
+        #expect(shown?["statementMs"]?["p50"] == 1.024 && shown?["recentStatementMs"]?["p99"] == 32.768)
+        let idle = MergedCosts.top(
+            [Self.part("a", windowMs: 60_000, runs: 1, databaseMs: 1)], try Self.arguments([("limit", "9")]))
+        #expect(idle["operations"]?[0]?["recentStatementMs"]?["p50"] == .null)
     }
 }

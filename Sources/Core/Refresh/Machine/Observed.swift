@@ -61,7 +61,7 @@ extension ShardQueries {
 
     /// Returns the live queries that no rule on mutations would have to find.
     private func concernedOtherwise(_ found: [(slot: Int32, causes: RuleIndex.Causes)]) -> [LiveQueryKey] {
-        found.lazy.filter { !$0.causes.subtracting([.trigger, .observed]).isEmpty }
+        found.lazy.filter { !$0.causes.kinds.subtracting([.trigger, .observed]).isEmpty }
             .map { queries.table[$0.slot].query.key }
     }
 

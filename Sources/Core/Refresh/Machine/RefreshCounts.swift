@@ -22,9 +22,21 @@ package struct RefreshCounts: Sendable, Hashable {
     package internal(set) var unnoticed: [OperationReference: UInt64] = [:]
     /// Sampled runs after such changes: whether the result was stale.
     package internal(set) var checked = Effect()
+    /// The effect of each rule, by the operation's version, those of the latest run last. Bound: `versionsMax`.
+    package private(set) var versions: [RuleCounts] = []
 
-    mutating func ran(_ causes: RuleIndex.Causes, isChanged: Bool) {
-        switch causes {
+    private static let versionsMax = 4
+
+    mutating func ran(_ causes: RuleIndex.Causes, isChanged: Bool, micros: UInt64, version: Digest) {
+        if !causes.isEmpty {
+            if versions.last?.version != version {
+                let former = versions.firstIndex { $0.version == version }.map { versions.remove(at: $0) }
+                if versions.count == Self.versionsMax { versions.removeFirst() }
+                versions.append(former ?? RuleCounts(version: version))
+            }
+            versions[versions.count - 1].ran(causes, isChanged: isChanged, micros: micros)
+        }
+        switch causes.kinds {
         case .implicit: byKey.add(isChanged: isChanged)
         case .trigger: byRule.add(isChanged: isChanged)
         case .automatic: byRow.add(isChanged: isChanged)
@@ -38,8 +50,10 @@ package struct RefreshCounts: Sendable, Hashable {
 struct RefreshCountTable: Sendable {
     private(set) var operations: [OperationReference: RefreshCounts] = [:]
 
-    mutating func ran(_ operation: OperationReference, _ causes: RuleIndex.Causes, isChanged: Bool) {
-        operations[operation, default: RefreshCounts()].ran(causes, isChanged: isChanged)
+    /// - Parameter micros: the run's share of its statement's time.
+    mutating func ran(_ query: LiveQuery, _ causes: RuleIndex.Causes, isChanged: Bool, micros: UInt64) {
+        operations[query.operation, default: RefreshCounts()].ran(
+            causes, isChanged: isChanged, micros: micros, version: query.version)
     }
 
     mutating func unnoticed(_ mutation: OperationReference, by operation: OperationReference) {

@@ -226,7 +226,10 @@ package struct RefreshMachine: Sendable {
     }
 
     /// Handles the end of a batch. `outcomes` are in the order of its items.
-    package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [RefreshAction] {
+    /// - Parameter micros: the time of its statement.
+    package mutating func runFinished(
+        _ batch: RunBatch, _ outcomes: [RunOutcome], micros: UInt64 = 0, nowMs: Int64
+    ) -> [RefreshAction] {
         precondition(
             outcomes.count == batch.items.count,
             "\(outcomes.count) outcomes for \(batch.items.count) live queries of \(batch.operation)")
@@ -234,11 +237,13 @@ package struct RefreshMachine: Sendable {
         let cutShort = outcomes.count { if case .cutShort = $0 { true } else { false } }
         if cutShort > 0 { schedule.cutShort(batch, count: cutShort, nowMs: nowMs) }
         var actions: [RefreshAction] = []
+        let share = micros / UInt64(max(1, batch.items.count))
         for (item, outcome) in zip(batch.items, outcomes) {
             // The shard was lost while the run was in flight: its next owner runs the live query.
             guard let index = shards.index(forKey: item.shard) else { continue }
             shards.values[index].finished(
-                item, batch: batch.id, outcome, cutShort: cutShort, &schedule, &actions, &report, nowMs: nowMs)
+                item, batch: batch.id, outcome, cutShort: cutShort, micros: share, &schedule, &actions, &report,
+                nowMs: nowMs)
         }
         return actions + dispatch(nowMs: nowMs)
     }

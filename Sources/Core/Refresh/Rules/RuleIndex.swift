@@ -7,10 +7,10 @@ package import LiveModel
 /// one hash lookup per trigger of that operation, and one lookup per row written: cost grows with matches, not with
 /// live queries. What cannot be hashed is evaluated per candidate.
 package struct RuleIndex: Sendable {
-    /// Why a live query must run again.
+    /// Why a live query must run again: the kinds of rules, and which triggers.
     package struct Causes: OptionSet, Sendable, Hashable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
         package static let implicit = Causes(rawValue: 1)
         package static let trigger = Causes(rawValue: 2)
         package static let automatic = Causes(rawValue: 4)
@@ -19,6 +19,30 @@ package struct RuleIndex: Sendable {
         /// A change of rows of which nothing but the rows that the live query reads could tell whether it concerns it,
         /// and these are not known.
         static let possible = Causes(rawValue: 16)
+        /// The rule `every`.
+        static let timer = Causes(rawValue: 32)
+
+        /// The triggers of a query that are told apart; the last of them stands for further ones.
+        package static let triggersMax = 24
+        private static let triggerShift = 8
+
+        /// A trigger, with its kind.
+        /// - Parameter number: its position among the query's triggers.
+        package static func trigger(_ number: Int) -> Causes {
+            Causes(rawValue: Causes.trigger.rawValue | 1 << (triggerShift + min(number, triggersMax - 1)))
+        }
+
+        /// The kinds without the triggers' numbers and the timer.
+        package var kinds: Causes { intersection([.implicit, .trigger, .automatic, .observed, .possible]) }
+
+        /// Calls `body` with the position of each trigger.
+        func forEachTrigger(_ body: (Int) -> Void) {
+            var rest = rawValue >> Self.triggerShift
+            while rest != 0 {
+                body(rest.trailingZeroBitCount)
+                rest &= rest - 1
+            }
+        }
 
         /// The causes of a run.
         var ofRun: Causes {
@@ -142,9 +166,10 @@ package struct RuleIndex: Sendable {
                     preconditionFailure("trigger \(id) is listed under \(event.operation) but has no index")
                 }
                 var errors = 0
+                let cause = Causes.trigger(id.number)
                 trigger.match(
                     event, mutation: mutation, request: { request(of: $0, for: id) },
-                    found: { causes[$0, default: []].insert(.trigger) }, errors: &errors)
+                    found: { causes[$0, default: []].formUnion(cause) }, errors: &errors)
                 if errors > 0 { conditionErrors[id] = errors }
             }
         }

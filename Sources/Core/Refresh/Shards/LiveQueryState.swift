@@ -331,7 +331,8 @@ extension LiveQueryState {
         runs += 1
         let former = digest
         func effect(_ found: Digest) -> Effect {
-            Effect(isChanged: former != nil && former != found, causes: runningCauses, check: runningCheck)
+            let causes = isTimerRun ? runningCauses.union(.timer) : runningCauses
+            return Effect(isChanged: former != nil && former != found, causes: causes, check: runningCheck)
         }
         let end: RunEnd
         // Unless another run follows instead.

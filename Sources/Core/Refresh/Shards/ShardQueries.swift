@@ -242,11 +242,12 @@ struct ShardQueries: Sendable {
     /// run was in flight.
     /// - Parameters:
     ///   - cutShort: the number of live queries that were cut short together.
+    ///   - micros: the run's share of its statement's time.
     ///   - actions: receives the messages to subscribers.
     ///   - report: receives the effect of rules.
     mutating func finished(
-        _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, cutShort: Int, _ schedule: inout RunSchedule,
-        _ actions: inout [RefreshAction], _ report: inout EventReport, nowMs: Int64
+        _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, cutShort: Int, micros: UInt64,
+        _ schedule: inout RunSchedule, _ actions: inout [RefreshAction], _ report: inout EventReport, nowMs: Int64
     ) {
         guard queries.table.contains(item.slot), queries.table[item.slot].phase.isRunning(batch) else { return }
         let (settings, turn) = (schedule.settings, queries.markers.oldestTurn)
@@ -266,7 +267,8 @@ struct ShardQueries: Sendable {
             case .verification:
                 guard effect.isChanged, let former else { break }
                 suspects[item.slot] = (nowMs + settings.verifyGraceMs, former)
-            case nil: report.counts.ran(item.query.operation, effect.causes, isChanged: effect.isChanged)
+            case nil:
+                report.counts.ran(item.query, effect.causes, isChanged: effect.isChanged, micros: micros)
             }
         case .unusable, .cutShort, .failed(retryAtMs: nil): break
         case .failed(let retryAtMs?): schedule.setTimer(.retry, item.slot, atMs: retryAtMs)

@@ -222,8 +222,12 @@ package struct WorkerMachine: Sendable {
         }
     }
 
-    /// - Parameter outcomes: in the order of the batch's items.
-    package mutating func runFinished(_ id: CallID, _ outcomes: [RunOutcome], nowMs: Int64) -> [Effect] {
+    /// - Parameters:
+    ///   - outcomes: in the order of the batch's items.
+    ///   - micros: the time of the statement.
+    package mutating func runFinished(
+        _ id: CallID, _ outcomes: [RunOutcome], micros: UInt64 = 0, nowMs: Int64
+    ) -> [Effect] {
         guard let pending = endCall(id) else { return [] }
         guard case .run(let batch) = pending else { preconditionFailure("results do not answer \(pending)") }
         // A result counts only if no other worker can be serving yet: see `LeaseMachine.expired`.
@@ -231,7 +235,7 @@ package struct WorkerMachine: Sendable {
         if !expired.isEmpty { performLeases(expired, nowMs: nowMs) }
         let bounded = outcomes.map(bounded)
         resultsRead += bounded.count { if case .result = $0 { true } else { false } }
-        performRefresh(refresh.runFinished(batch, bounded, nowMs: nowMs), nowMs: nowMs)
+        performRefresh(refresh.runFinished(batch, bounded, micros: micros, nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
     }
 

@@ -1,5 +1,6 @@
 import Crypto
 package import HTTPServer
+import JSON
 package import LiveModel
 package import PublicAPI
 import NIOHTTP1
@@ -31,11 +32,11 @@ package struct AdminAccess: Sendable {
             try await verifier.verify(token, nowMs: nowMs).auth
         }
 
-        fileprivate func refusal(of auth: Auth, _ request: HTTPRequest) -> RequestError? {
-            let (method, path) = (request.method.rawValue, request.path)
-            if let refusal = rule.refusal(of: auth, method: method, path: path) { return refusal }
-            guard AdminAccess.mayChange(request) else { return nil }
-            return writeRule.refusal(of: auth, method: method, path: path)
+        fileprivate func refusal(
+            of auth: Auth, method: HTTPMethod, path: String, mayChange: Bool
+        ) -> RequestError? {
+            if let refusal = rule.refusal(of: auth, method: method.rawValue, path: path) { return refusal }
+            return mayChange ? writeRule.refusal(of: auth, method: method.rawValue, path: path) : nil
         }
     }
 
@@ -102,11 +103,32 @@ package struct AdminAccess: Sendable {
         }
     }
 
+    /// The path of mutations that administrators run, with its parameters in braces.
+    private static let mutationPath =
+        "/v1/projects/{project}/locations/{location}/services/{service}/connectors/{connector}:impersonateMutation"
+
+    /// Returns the actions of the API that rules refuse a caller, by their paths, with the reason.
+    ///
+    /// Parameters of a path are in braces: a rule that reads them decides when the action is tried.
+    func refusedActions(of caller: AdminCaller) -> JSONObject {
+        guard let users, case .user(let auth) = caller else { return [:] }
+        var refused: JSONObject = [:]
+        let paths = AdminRoutes.all.filter { $0.method == .POST }.map(\.path) + [Self.mutationPath]
+        for path in paths {
+            if let refusal = users.refusal(of: auth, method: .POST, path: path, mayChange: true) {
+                refused[path] = .string(refusal.message)
+            }
+        }
+        return refused
+    }
+
     private static let noToken = RequestError(.unauthenticated, "the admin token is missing or invalid")
 
     private static func answer(_ auth: Auth, _ users: Users, _ request: HTTPRequest) -> Answer {
         let caller = AdminCaller.user(auth)
-        return users.refusal(of: auth, request).map { .refused($0, caller) } ?? .admitted(caller)
+        let refusal = users.refusal(
+            of: auth, method: request.method, path: request.path, mayChange: mayChange(request))
+        return refusal.map { .refused($0, caller) } ?? .admitted(caller)
     }
 
     private static func bearer(_ request: HTTPRequest) -> String? {

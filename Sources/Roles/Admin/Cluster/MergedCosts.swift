@@ -2,7 +2,7 @@ import Inspection
 import JSON
 import LiveModel
 
-/// The costs of operations over all nodes, and what more load would need. Pure.
+/// The costs of operations over all nodes. Pure.
 enum MergedCosts {
     private static let numbers = [
         "requests", "requestMs", "runs", "changed", "databaseMs", "resultBytes", "deliveries", "bytesOut",
@@ -12,7 +12,7 @@ enum MergedCosts {
     /// part of all operations' time over the last minute; if none ran, since the starts.
     static func top(_ parts: [ReportPart], _ arguments: AdminArguments) -> JSONObject {
         var sums: [String: (window: [Double], total: [Double])] = [:]
-        var times: [String: TimeHistogram] = [:]
+        var times: [String: (recent: TimeHistogram, total: TimeHistogram)] = [:]
         for part in parts {
             let perMinute = 60_000 / max(1, part.json["windowMs"]?.doubleValue ?? 60_000)
             for row in part.json["operations"]?.arrayValue ?? [] {
@@ -23,8 +23,10 @@ enum MergedCosts {
                     sum.total[index] += row["total"]?[number]?.doubleValue ?? 0
                 }
                 sums[name] = sum
-                let counts = (row["statements"]?.arrayValue ?? []).map { UInt64(clamping: $0.intValue ?? 0) }
-                times[name, default: TimeHistogram()] += TimeHistogram(counts: counts)
+                var time = times[name] ?? (TimeHistogram(), TimeHistogram())
+                time.recent += histogram(row["recentStatements"])
+                time.total += histogram(row["statements"])
+                times[name] = time
             }
         }
         func time(_ values: [Double]) -> Double { values[1] + values[4] }
@@ -36,18 +38,22 @@ enum MergedCosts {
             [
                 "operation": .string(name), "share": .double(whole > 0 ? rounded(basis(sum) / whole) : 0),
                 "perMinute": row(sum.window), "total": row(sum.total),
-                "statementMs": percentiles(times[name] ?? TimeHistogram()),
+                "statementMs": percentiles(times[name]?.total), "recentStatementMs": percentiles(times[name]?.recent),
             ] as JSONValue
         }
         return ["isIdle": .bool(isIdle), "operations": .array(rows)]
     }
 
+    private static func histogram(_ counts: JSONValue?) -> TimeHistogram {
+        TimeHistogram(counts: (counts?.arrayValue ?? []).map { UInt64(clamping: $0.intValue ?? 0) })
+    }
+
     /// Returns the percentiles of the statements that run live queries; null without any.
-    private static func percentiles(_ times: TimeHistogram) -> JSONValue {
+    private static func percentiles(_ times: TimeHistogram?) -> JSONValue {
         .object(
             JSONObject(
                 [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)].map { name, share in
-                    (name, times.percentileMs(share).map { .double(rounded($0)) } ?? .null)
+                    (name, times?.percentileMs(share).map { .double(rounded($0)) } ?? .null)
                 }))
     }
 
@@ -55,64 +61,5 @@ enum MergedCosts {
         .object(JSONObject(zip(numbers, values).map { ($0, .double(rounded($1))) }))
     }
 
-    private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
-
-    /// The share of a node's cores beyond which a plan adds nodes, so that bursts and a lost node fit.
-    static let busyMax = 0.6
-
-    /// Unit costs as measured, and what `factor` times the load would need if all costs grow with it.
-    static func capacity(_ parts: [ReportPart], _ arguments: AdminArguments) -> JSONObject {
-        let factor = Double(arguments.integer("factor") ?? 10)
-        func sum(_ part: ReportPart, _ name: String) -> Double {
-            (part.json["operations"]?.arrayValue ?? []).reduce(0) { $0 + ($1["total"]?[name]?.doubleValue ?? 0) }
-        }
-        func all(_ make: (ReportPart) -> Double) -> Double { parts.reduce(0) { $0 + make($1) } }
-        func number(_ part: ReportPart, _ name: String) -> Double { part.json[name]?.doubleValue ?? 0 }
-        let nodes: [JSONValue] = parts.map { part in
-            let (cores, upMs) = (max(1, number(part, "cores")), max(1, number(part, "upMs")))
-            let busy = number(part, "cpuMs") / upMs
-            let needed = (busy * factor / (cores * busyMax)).rounded(.up)
-            return [
-                "node": .string(part.node.name), "roles": part.json["roles"] ?? .array([]),
-                "cores": .double(cores), "coresBusy": .double(rounded(busy)), "peakBytes": part.json["peakBytes"] ?? 0,
-                "sessions": part.json["sessions"] ?? 0, "nodesNeeded": .double(max(1, needed)),
-            ]
-        }
-        let sessions = all { number($0, "sessions") }
-        let deliveries = all { sum($0, "deliveries") }
-        let runs = all { sum($0, "runs") }
-        let (runMs, requestMs) = (all { sum($0, "databaseMs") }, all { sum($0, "requestMs") })
-        let connections = all { part in
-            (sum(part, "databaseMs") + sum(part, "requestMs")) / max(1, number(part, "upMs"))
-        }
-        func per(_ amount: Double, _ count: Double) -> JSONValue {
-            count > 0 ? .double(rounded(amount / count)) : .null
-        }
-        return [
-            "factor": .double(factor),
-            "measured": [
-                "sessions": .double(sessions), "deliveries": .double(deliveries), "runs": .double(runs),
-                "cpuMsPerDelivery": per(all { number($0, "cpuMs") }, deliveries),
-                "databaseMsPerRun": per(runMs, runs),
-                "requestMsPerRequest": per(requestMs, all { sum($0, "requests") }),
-                "bytesPerSession": per(all { number($0, "peakBytes") }, sessions),
-                "connectionsBusy": .double(rounded(connections)),
-            ],
-            "needed": [
-                "sessions": .double(sessions * factor), "connectionsBusy": .double(rounded(connections * factor)),
-                "nodes": .double(nodes.reduce(0) { $0 + ($1["nodesNeeded"]?.doubleValue ?? 0) }),
-            ],
-            "nodes": .array(nodes),
-            "assumptions": .array(
-                [
-                    "Measured: CPU time, peak memory, runs, deliveries and statement times since each node's start.",
-                    "Assumed: load keeps its mix, and every cost grows in proportion to it.",
-                    "Assumed: a node is full at 60 % of its cores, so that bursts and a lost node fit.",
-                    "CPU per delivery is all CPU of the nodes divided by deliveries: it counts idle work, too, "
-                        + "and falls as load grows.",
-                    "Memory per session is peak memory divided by sessions: an upper bound while there are few.",
-                    "Postgres' own limits are not measured; connectionsBusy is the mean number of statements at once.",
-                ].map(JSONValue.string)),
-        ]
-    }
+    static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
 }

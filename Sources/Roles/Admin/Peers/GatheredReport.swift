@@ -6,12 +6,19 @@ package struct GatheredReport: Sendable {
     package typealias Merge = @Sendable ([ReportPart], AdminArguments) -> JSONObject
 
     /// The roles of which a node needs one to have a part; empty: every node has one.
-    let roles: Set<Role>
+    let roles: @Sendable (AdminArguments) -> Set<Role>
     let merge: Merge
     /// Makes this node's part, an object.
     let part: AdminRoute.Report
 
     init(roles: Set<Role> = [], merge: @escaping Merge, part: @escaping AdminRoute.Report) {
+        self.init(rolesBy: { _ in roles }, merge: merge, part: part)
+    }
+
+    init(
+        rolesBy roles: @escaping @Sendable (AdminArguments) -> Set<Role>, merge: @escaping Merge,
+        part: @escaping AdminRoute.Report
+    ) {
         self.roles = roles
         self.merge = merge
         self.part = part
@@ -24,7 +31,8 @@ package struct GatheredReport: Sendable {
         _ services: AdminServices, _ arguments: AdminArguments, path: String, isPost: Bool = false
     ) async throws -> JSONValue {
         let gathered = try await services.peers.gather(
-            path, query: arguments.query, only: arguments["node"].map { NodeID($0) }, roles: roles, isPost: isPost
+            path, query: arguments.query, only: arguments["node"].map { NodeID($0) }, roles: roles(arguments),
+            isPost: isPost
         ) { try await part(services, arguments) }
         return json(gathered, askedOf: services.inspector.nodeID, arguments)
     }

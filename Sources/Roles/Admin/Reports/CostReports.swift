@@ -26,11 +26,33 @@ extension NodeInspector {
                     [
                         "operation": .string(operation.description), "window": .object(Self.row(window)),
                         "total": .object(Self.row(total)),
-                        "statements": .array(
-                            (times[operation]?.counts ?? []).map { .int(Int64(clamping: $0)) }),
+                        "statements": .array(Self.counts(times[operation]?.total)),
+                        "recentStatements": .array(Self.counts(times[operation]?.recent)),
                     ]
                 }),
         ]
+    }
+
+    /// Returns the costs with what the capacity planner needs beside them: the minutes of the last hour.
+    package func load() -> JSONValue {
+        var object = costs().objectValue ?? [:]
+        object["connections"] = .int(Int64(parts.databaseConnections))
+        object["minutes"] = .array(
+            parts.meter.minutes.map { minute in
+                var row = Self.row(minute.costs)
+                row["minute"] = .int(minute.number)
+                row["ms"] = .int(minute.ms)
+                row["cpuMs"] = .int(minute.cpuMs)
+                return .object(row)
+            })
+        return .object(object)
+    }
+
+    /// The counts of a histogram without the zeros at its end.
+    private static func counts(_ times: TimeHistogram?) -> [JSONValue] {
+        let counts = times?.counts ?? []
+        let used = (counts.lastIndex { $0 > 0 } ?? -1) + 1
+        return counts.prefix(used).map { .int(Int64(clamping: $0)) }
     }
 
     /// The time that `CostMeter` reports on: on average half of its last part is not over.

@@ -328,12 +328,15 @@ package struct NodeInspector: Sendable {
         ]
     }
 
-    /// Returns live queries that this node's worker owns.
-    package func liveQueries(limit: Int, operation: OperationReference?) async -> JSONValue {
+    /// Returns live queries that this node's worker owns, and the keys of those that the user follows here.
+    /// - Parameter user: nil: no user's keys are told.
+    package func liveQueries(limit: Int, operation: OperationReference?, user: String? = nil) async -> JSONValue {
         let nowMs = clock.nowMs()
         let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []
+        let own = user == nil ? [] : await sessions.reports(limit: .max).filter { $0.user == user }
         return [
             "node": .string(node.name), "count": .int(Int64(await worker?.liveQueryCount ?? 0)),
+            "followed": .array(Set(own.flatMap(\.followedKeys)).map { .string($0.description) }),
             "liveQueries": .array(
                 reports.map { report in
                     [
@@ -350,68 +353,5 @@ package struct NodeInspector: Sendable {
                     ]
                 }),
         ]
-    }
-
-    /// Returns which rules of this node's live queries had an effect since its start, and which changes none noticed.
-    package func ruleEffects() async -> JSONValue {
-        let counts = await worker?.refreshCounts ?? [:]
-        return [
-            "node": .string(node.name),
-            "operations": .array(
-                counts.sorted { $0.key < $1.key }.map { operation, counts in
-                    var row: JSONObject = [
-                        "operation": .string(operation.description),
-                        "rules": .array(rules(of: operation).map(JSONValue.string)),
-                        "keyChanged": .int(Int64(counts.byKey.changed)),
-                        "keyUnchanged": .int(Int64(counts.byKey.unchanged)),
-                        "ruleChanged": .int(Int64(counts.byRule.changed)),
-                        "ruleUnchanged": .int(Int64(counts.byRule.unchanged)),
-                        "rowChanged": .int(Int64(counts.byRow.changed)),
-                        "rowUnchanged": .int(Int64(counts.byRow.unchanged)),
-                        "unnoticed": .int(Int64(counts.unnoticed.values.reduce(0, +))),
-                        "checked": .int(Int64(counts.checked.changed + counts.checked.unchanged)),
-                        "stale": .int(Int64(counts.checked.changed)),
-                    ]
-                    row["unnoticedMutations"] = .array(
-                        counts.unnoticed.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
-                            unnoticed($0.key, $0.value, by: operation)
-                        })
-                    return .object(row)
-                }),
-        ]
-    }
-
-    /// Returns a mutation that changed rows which a query reads, with the rule that would have noticed.
-    private func unnoticed(
-        _ mutation: OperationReference, _ count: UInt64, by query: OperationReference
-    ) -> JSONValue {
-        var rule = "@refresh(onMutationExecuted: {operation: \"\(mutation.name(within: query.connector))\""
-        if let reader = catalogs.set.operation(query), let writer = catalogs.set.operation(mutation),
-            let condition = ReadWriteSet.condition(query: reader.readWriteSet, mutation: writer.readWriteSet)
-        {
-            rule += ", condition: \"\(condition)\""
-        }
-        return ["mutation": .string(mutation.description), "count": .int(Int64(count)), "rule": .string(rule + "})")]
-    }
-
-    func rules(of reference: OperationReference) -> [String] {
-        catalogs.set.operation(reference).map(Self.rules) ?? []
-    }
-
-    /// Returns what refreshes a query, in words.
-    static func rules(of operation: StoredOperation) -> [String] {
-        let refresh = operation.refresh
-        var rules = refresh.lookupTables.map { "implicit: key of \($0)" }
-        if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
-        for trigger in refresh.triggers {
-            rules.append(
-                "onMutationExecuted \(trigger.mutation.name(within: operation.reference.connector))"
-                    + (trigger.conditionText.map { " when \($0)" } ?? ""))
-        }
-        if let automatic = operation.automaticSites {
-            let name = automatic.use == .isObserved ? "observed" : "automatic"
-            rules += automatic.mayReadAnything ? ["\(name): any row"] : automatic.texts.map { "\(name): \($0)" }
-        }
-        return rules
     }
 }

@@ -12,6 +12,8 @@ package struct AdminRoute: Sendable {
     package enum Work: Sendable {
         /// Responds with JSON about the node or, from what Redis and Postgres know, the cluster.
         case report(Report)
+        /// Responds with JSON that depends on the caller: the actions that rules refuse it, by path with the reason.
+        case personal(@Sendable (AdminServices, AdminArguments, JSONObject) async throws -> JSONValue)
         /// Responds with JSON put together from the parts of several nodes.
         case gathered(GatheredReport)
         /// Performs an action and writes a line to the audit log. With a query parameter `node`, that node performs it.

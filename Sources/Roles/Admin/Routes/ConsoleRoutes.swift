@@ -19,17 +19,31 @@ extension AdminRoutes {
                 "unreachable": []}
                 """
         ) { services, _ in await services.overview() },
-        .get(
-            "/admin/v1/console", [],
-            "the service, its connectors, operations with errors, and why `freshet dev` did not reload the folder",
+        AdminRoute(
+            .GET, "/admin/v1/console", [],
+            "the service, its connectors, operations with errors, why `freshet dev` did not reload the folder, and "
+                + "the actions that the rules refuse the caller (`refused`, by path)",
             example: """
                 {"node": "dev", "service": "auctions", "location": "local", "project": "9a41…", \
                 "isDevelopment": true, "isOnPublicPort": true, "servesLiveQueries": true, \
                 "connectors": ["auctions"], "notServed": [], "errors": [], "notReloaded": {"reason": null, \
                 "errors": [{"file": "schema/schema.gql", "line": 3, "column": 5, \
-                "message": "unknown type \\"Strin\\"", "text": "…"}]}}
+                "message": "unknown type \\"Strin\\"", "text": "…"}]}, \
+                "refused": {"/admin/v1/slot/drop": "admin.writeRule does not admit this user"}}
+                """,
+            .personal { services, _, refused in
+                var console = services.inspector.console(isOnPublicPort: services.isOnPublicPort).objectValue ?? [:]
+                console["refused"] = .object(refused)
+                return .object(console)
+            }),
+        .get(
+            "/admin/v1/schema", [], "the project's tables, and the generated schema as SDL",
+            example: """
+                {"node": "api-1", "project": "9a41…", "tables": [{"type": "Lot", "table": "lot", "isView": false, \
+                "key": ["id"], "fields": [{"field": "id", "column": "id", "type": "UUID!"}], "references": [], \
+                "indexes": [["category"]]}], "sdl": "type Query { … }"}
                 """
-        ) { services, _ in services.inspector.console(isOnPublicPort: services.isOnPublicPort) },
+        ) { services, _ in services.inspector.schema() },
         .get(
             "/admin/v1/operations", [], "the stored operations that the node serves, with variables and rules",
             example: """
@@ -64,24 +78,29 @@ extension AdminRoutes {
             }),
         .gathered(
             "/admin/v1/top", [node, limit(sessionsMax)],
-            "costs by operation over the last minute and since the nodes' starts, the most time first",
+            "costs by operation over the last minute and since the nodes' starts, the most time first; `statementMs` "
+                + "is since the starts, `recentStatementMs` of the last five minutes",
             example: """
                 {"isIdle": false, "operations": [{"operation": "auctions/GetLot", "share": 0.62, \
                 "perMinute": {"requests": 12.0, "requestMs": 9.1, "runs": 240.0, "changed": 60.0, "databaseMs": 84.2, \
                 "resultBytes": 31200.0, "deliveries": 600.0, "bytesOut": 312000.0}, "total": {"runs": 7210.0}, \
-                "statementMs": {"p50": 1.2, "p95": 4.8, "p99": 13.5}}], \
+                "statementMs": {"p50": 1.2, "p95": 4.8, "p99": 13.5}, \
+                "recentStatementMs": {"p50": 1.1, "p95": 60.2, "p99": 94.0}}], \
                 "unreachable": []}
                 """, GatheredReport(merge: MergedCosts.top) { services, _ in services.inspector.costs() }),
         .gathered(
             "/admin/v1/capacity",
             [node, .query("factor", .integer(1...1_000), "The multiple of the load.", standard: "10")],
-            "unit costs as measured, and what `factor` times the load would need; says what is assumed",
+            "unit costs of the busiest minute of the last hour, and what `factor` times that load would need; says "
+                + "what is assumed",
             example: """
-                {"factor": 10.0, "measured": {"sessions": 120.0, "cpuMsPerDelivery": 0.4, "databaseMsPerRun": 1.2}, \
-                "needed": {"sessions": 1200.0, "connectionsBusy": 0.9, "nodes": 2.0}, \
+                {"factor": 10.0, "busiestMinuteMs": 1764239040000, "measured": {"sessions": 120.0, \
+                "cpuMsPerDelivery": 0.4, "databaseMsPerRun": 1.2, "connectionsBusy": 0.09, "connections": 12.0, \
+                "databaseShare": 0.008}, "needed": {"sessions": 1200.0, "connectionsBusy": 0.9, \
+                "databaseShare": 0.075, "nodes": 2.0}, \
                 "nodes": [{"node": "gateway-1", "cores": 2.0, "coresBusy": 0.1, "nodesNeeded": 1.0}], \
                 "assumptions": ["…"], "unreachable": []}
-                """, GatheredReport(merge: MergedCosts.capacity) { services, _ in services.inspector.costs() }),
+                """, GatheredReport(merge: CapacityPlan.report) { services, _ in services.inspector.load() }),
     ]
 }
 

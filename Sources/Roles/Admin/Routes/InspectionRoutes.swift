@@ -13,6 +13,11 @@ extension AdminRoutes {
     private static let traceLimit = AdminParameter.query(
         "limit", .integer(1...1_000), "The most rows to list.", standard: "50")
     private static let textBytesMax = 64 << 10
+    private static let recordingExample = """
+        {"isArmed": true, "untilMs": 1764239600123, "traceRate": 1.0, "queries": 1, "spans": 120, \
+        "nodes": [{"node": "worker-1", "isArmed": true, "untilMs": 1764239600123, "queries": 1, "spans": 120}], \
+        "unreachable": []}
+        """
 
     static let inspection: [AdminRoute] = [
         .look(
@@ -83,26 +88,46 @@ extension AdminRoutes {
                     exchange.fail(error)
                 }
             }),
-        .get(
-            "/admin/v1/recording", [], "what the node records for why, traces and tails",
-            example: #"{"node": "worker-1", "isArmed": true, "untilMs": 1764239600123, "queries": 1, "spans": 120}"#
-        ) { services, _ in services.why.node.recording() },
-        .post(
-            "/admin/v1/recording",
+        .gathered(
+            "/admin/v1/recording", [node],
+            "what the nodes record for why, traces and tails: the sums, and each node's own",
+            example: recordingExample,
+            GatheredReport(merge: { parts, _ in MergedReports.recording(parts) }) { services, _ in
+                services.why.node.recording()
+            }),
+        AdminRoute(
+            .POST, "/admin/v1/recording",
             [
+                node,
                 .query(
                     "forMs", .integer(1...86_400_000), "How long mutations are traced, in milliseconds.",
                     standard: "600000"),
                 .query(
                     "tracePercent", .integer(0...100), "The share of mutations that are traced.", standard: "100"),
-            ], "the node traces a share of its mutations for a time"
-        ) { arguments throws(RequestError) in
-            .record(
-                forMs: arguments.integer("forMs") ?? 0, tracePercent: arguments.integer("tracePercent") ?? 0)
-        },
-        .post("/admin/v1/recording/stop", [], "the node records nothing any more, but for open tails") {
-            _ throws(RequestError) in .stopRecording
-        },
+            ], "all nodes trace a share of their mutations for a time", example: recordingExample,
+            .gathered(
+                GatheredReport(merge: { parts, arguments in
+                    MergedReports.recording(
+                        parts, verb: "trace",
+                        "\(arguments.integer("tracePercent") ?? 0) % of the mutations for "
+                            + "\((arguments.integer("forMs") ?? 0) / 1_000) s")
+                }) { services, arguments in
+                    _ = try await services.operator.perform(
+                        .record(
+                            forMs: arguments.integer("forMs") ?? 0,
+                            tracePercent: arguments.integer("tracePercent") ?? 0))
+                    return services.why.node.recording()
+                })),
+        AdminRoute(
+            .POST, "/admin/v1/recording/stop", [node], "all nodes record nothing any more, but for open tails",
+            example: recordingExample,
+            .gathered(
+                GatheredReport(merge: { parts, _ in
+                    MergedReports.recording(parts, verb: "record", "nothing any more, but for open tails")
+                }) { services, _ in
+                    _ = try await services.operator.perform(.stopRecording)
+                    return services.why.node.recording()
+                })),
         .look(
             "/admin/v1/node/query",
             [key, .query("arm", .choice(["yes", "no"]), "Whether it is recorded.", standard: "yes")],

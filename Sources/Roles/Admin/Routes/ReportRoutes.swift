@@ -105,9 +105,13 @@ extension AdminRoutes {
         ) { services, _ in try await services.inspector.slot() },
         .gathered(
             "/admin/v1/rules", former: "/admin/rules", [node],
-            "which refresh rules had an effect since the workers' starts, and which changes none noticed",
+            "what each refresh rule caused since the workers' starts, also those that never fired, and which changes "
+                + "none noticed; a run that several rules caused counts for each",
             example: """
-                {"operations": [{"operation": "auctions/ListLots", "ruleChanged": 7, "ruleUnchanged": 90, \
+                {"countedForMs": 81000, "rules": [{"operation": "auctions/ListLots", \
+                "rule": "onMutationExecuted EditLot", "kind": "trigger", "fired": 97, "changed": 7, "wasted": 90, \
+                "wastedShare": 0.928, "databaseMs": 61.2}], \
+                "operations": [{"operation": "auctions/ListLots", "ruleChanged": 7, "ruleUnchanged": 90, \
                 "unnoticed": 3, "checked": 2, "stale": 1, "unnoticedMutations": [{"mutation": "auctions/EditLot", \
                 "count": 3, "rule": "@refresh(…)"}]}], "unreachable": []}
                 """,
@@ -116,14 +120,23 @@ extension AdminRoutes {
             }),
         .gathered(
             "/admin/v1/live-queries", former: "/admin/live-queries",
-            [node, operationFilter, limit(liveQueriesMax)], "live queries that workers own, by operation and key",
+            [
+                node, limit(liveQueriesMax), operationFilter,
+                .query("user", .text(bytesMax: nameBytesMax), "Only live queries that sessions of this user follow."),
+                .query("key", .text(bytesMax: 64), "Only live queries whose key begins with these digits."),
+            ], "live queries that workers own, by operation and key; `matching` of `count` pass the filters",
             example: """
-                {"count": 1, "liveQueries": [{"node": "worker-1", "key": "0f5c…", "operation": "auctions/GetLot", \
+                {"count": 1, "matching": 1, "liveQueries": [{"node": "worker-1", "key": "0f5c…", \
+                "operation": "auctions/GetLot", \
                 "shard": 5, "gateways": ["gateway-1"], "lastRunMs": 2, "runs": 7, "failures": 0}], "unreachable": []}
                 """,
-            GatheredReport(roles: [.worker], merge: MergedReports.liveQueries) { services, arguments in
-                await services.inspector.liveQueries(
-                    limit: arguments.integer("limit") ?? 0, operation: try arguments.operation())
+            GatheredReport(
+                rolesBy: { $0["user"] == nil ? [.worker] : [.worker, .gateway] }, merge: MergedReports.liveQueries
+            ) { services, arguments in
+                let isFiltered = arguments["user"] != nil || arguments["key"] != nil
+                return await services.inspector.liveQueries(
+                    limit: isFiltered ? liveQueriesMax : arguments.integer("limit") ?? 0,
+                    operation: try arguments.operation(), user: arguments["user"])
             }),
         .gathered(
             "/admin/v1/sessions", former: "/admin/sessions",
@@ -142,6 +155,31 @@ extension AdminRoutes {
                 await services.inspector.sessions(
                     limit: arguments.integer("limit") ?? 0, try SessionFilter(arguments))
             }),
+        .gathered(
+            "/admin/v1/adoption", [node, limit(NodeInspector.adoptionMax)],
+            "sessions by client, by the project's version that they began with, and by the version of each operation "
+                + "that they follow, the most first",
+            example: """
+                {"count": 12, "clients": [{"client": "gl-js/ fire/11.3.1", "sessions": 9}], \
+                "versions": [{"version": "9a41…", "isCurrent": true, "sessions": 12}], \
+                "operations": [{"operation": "auctions/GetLot", "version": "c07e…", "isCurrent": false, \
+                "sessions": 2}], "unreachable": []}
+                """,
+            GatheredReport(merge: MergedAdoption.merged) { services, _ in await services.inspector.adoption() }),
+        .get(
+            "/admin/v1/deployments", [],
+            "the versions of the project, the newest first: since when, the nodes and sessions of each, what each "
+                + "changed and what of it breaks clients; and what a rollback would do",
+            example: """
+                {"deployments": [{"deployment": 7, "version": "9a41…", "origin": "deploy", "by": "ann", \
+                "createdAtMs": 1764239000123, "activeAtMs": 1764239004321, "standing": "current", "former": "51c0…", \
+                "changes": {"added": [], "removed": ["auctions/OldLots"], "changed": ["auctions/GetLot"], \
+                "breaking": 1, "findings": [{"severity": "error", "rule": "operation-removed", \
+                "message": "query \\"auctions/OldLots\\" is gone", "help": null}]}, "nodes": ["gateway-1"], \
+                "isCurrent": true, "sessions": 12}], "rollback": {"deployment": 6, "version": "51c0…", \
+                "command": "freshet deploy --rollback", "changes": null}, "problems": [], "unreachable": []}
+                """
+        ) { services, _ in try await services.deployments() },
         .get(
             "/admin/v1/revocations", former: "/admin/revocations", [limit(sessionsMax)],
             "the cluster's revocations, the latest first",

@@ -1,7 +1,8 @@
 // Rules by wasted runs, operations by cost, and what more load would need.
 
 import {get, poll, query} from "./api.js";
-import {badge, bytes, card, duration, facts, field, h, link, note, number, percent, select, show} from "./dom.js";
+import {badge, bytes, card, clock, duration, facts, field, h, link, note, number, percent, plural, select, show}
+  from "./dom.js";
 import {missing} from "./sessions.js";
 import {table} from "./table.js";
 import {edit, recorder} from "./trial.js";
@@ -22,22 +23,24 @@ async function reading(place, signal, work) {
 }
 
 export async function openRules(place, {signal, values, context}) {
-  const sum = (row, ending) => row[`key${ending}`] + row[`rule${ending}`] + row[`row${ending}`];
-  const wasted = row => row.wasted / (sum(row, "Changed") + row.wasted || 1);
+  const isTriable = row => row.kind === "trigger";
   const list = table({
-    label: "Rules by operation", empty: "No rule has caused a run yet.",
+    label: "Rules", empty: "No query of the project has a rule.",
     columns: [
-      {name: "operation", label: "Operation", show: row => operationLink(row.operation)},
-      {name: "wasted", label: "Wasted runs", isNumber: true, show: row => number(row.wasted)},
-      {name: "share", label: "Wasted", isNumber: true, order: wasted, show: row => bar(wasted(row))},
-      {name: "changed", label: "Useful runs", isNumber: true, order: row => sum(row, "Changed"),
-        show: row => number(sum(row, "Changed"))},
-      {name: "unnoticed", label: "Unnoticed", isNumber: true, show: row => number(row.unnoticed)},
-      {name: "try", label: "Action", show: row => h("button", {type: "button", class: "small",
-        "aria-label": `Try a rule of ${row.operation}`, onclick: () => attempt(row.operation, true)}, "Try")},
-      {name: "rules", label: "Rules", show: row => row.rules.join("; ")},
+      {name: "id", label: "Operation", order: row => row.operation, show: row => operationLink(row.operation)},
+      {name: "fired", label: "Fired", isNumber: true,
+        show: row => row.fired ? number(row.fired) : badge("never", "warning")},
+      {name: "changed", label: "Changed", isNumber: true, show: row => number(row.changed)},
+      {name: "wasted", label: "Wasted", isNumber: true, show: row => number(row.wasted)},
+      {name: "wastedShare", label: "Wasted share", isNumber: true,
+        show: row => row.fired ? bar(row.wastedShare) : "–"},
+      {name: "databaseMs", label: "Database", isNumber: true, show: row => duration(row.databaseMs)},
+      {name: "try", label: "Action", show: row => isTriable(row) ? h("button", {type: "button", class: "small",
+        "aria-label": `Try a rule of ${row.operation}`, onclick: () => attempt(row.operation, true)}, "Try") : "–"},
+      {name: "rule", label: "Rule", show: row => h("code", {title: row.rule}, row.rule)},
     ],
   });
+  const counted = h("p", {class: "hint", role: "status", id: "rules-counted"});
   const gaps = h("div");
   const advice = h("div");
   const trial = h("div");
@@ -53,14 +56,18 @@ export async function openRules(place, {signal, values, context}) {
     rules?.some(rule => rule.startsWith("onMutationExecuted"))).map(({operation}) => [operation, operation])],
   // The arrow keys change it, too: the focus stays.
   {name: "trial-operation", onchange: event => event.target.value && attempt(event.target.value, false)});
-  show(place, h("p", {class: "hint"}, "A run is wasted when its result is the same as before. Many wasted runs of ",
-    "a rule call for a narrower condition. Counted since the workers' starts."), gaps, list, advice,
+  show(place, h("p", {class: "hint"}, "A rule fires when it causes a run of a live query. The run is wasted when its ",
+    "result is the same as before: many wasted runs call for a narrower condition. A run that several rules caused ",
+    "counts for each."), counted, gaps, list, advice,
     h("h2", {}, "Try a rule"), h("div", {class: "filters"}, field("Query", queries)), trial, recorder(signal));
   if (values.operation) { queries.value = values.operation; attempt(values.operation, true); }
   await poll(4000, signal, () => reading(gaps, signal, async () => {
-    const {operations, unreachable} = await get("/admin/v1/rules", {signal});
+    const {rules, operations, countedForMs, unreachable} = await get("/admin/v1/rules", {signal});
     show(gaps, missing(unreachable));
-    list.rows = operations;
+    const idle = rules.filter(({fired}) => !fired).length;
+    counted.textContent = `${plural(idle, "rule")} of ${number(rules.length)} never fired. ` +
+      `Counted since the workers' starts, for ${duration(countedForMs)} at least.`;
+    list.rows = rules.map(row => ({...row, id: `${row.operation} ${row.rule}`}));
     const mutations = operations.flatMap(row => row.unnoticedMutations.map(found => ({...found, of: row.operation})));
     show(advice, mutations.length ? card("Changes that no rule noticed", mutations.map(({of, mutation, count, rule}) =>
       h("div", {class: "advice"}, h("p", {}, `${mutation} changed rows that ${of} reads ${number(count)} times. `,
@@ -71,6 +78,7 @@ export async function openRules(place, {signal, values, context}) {
 export async function openTop(place, {signal}) {
   let isTotal = false;
   const pick = row => isTotal ? row.total : row.perMinute;
+  const times = row => isTotal ? row.statementMs : row.recentStatementMs;
   const column = (name, label, form = number) =>
     ({name, label, isNumber: true, order: row => pick(row)[name], show: row => form(pick(row)[name])});
   const list = table({
@@ -80,7 +88,7 @@ export async function openTop(place, {signal}) {
       {name: "share", label: "Share of time", isNumber: true, show: row => bar(row.share)},
       column("runs", "Runs"), column("changed", "Changed"), column("databaseMs", "Database", duration),
       ...["p50", "p95", "p99"].map(name => ({name, label: name, isNumber: true,
-        order: row => row.statementMs?.[name] ?? -1, show: row => duration(row.statementMs?.[name])})),
+        order: row => times(row)?.[name] ?? -1, show: row => duration(times(row)?.[name])})),
       column("requests", "Requests"), column("requestMs", "Request time", duration),
       column("deliveries", "Deliveries"), column("bytesOut", "Bytes out", bytes),
     ],
@@ -90,15 +98,23 @@ export async function openTop(place, {signal}) {
     isTotal = !isTotal;
     toggle.setAttribute("aria-pressed", String(isTotal));
     list.rows = list.rows;
+    tell();
   }}, "Since the start");
   const about = h("p", {class: "hint", role: "status"});
+  let isIdleNow = false;
+  const tell = () => {
+    about.textContent = (isTotal ? "Since the nodes' starts. "
+      : isIdleNow ? "Nothing ran within the last minute; shares are of the time since the start. "
+        : "Per minute, over the last minute. ") +
+      "Database is the time of statements that run live queries; p50, p95 and p99 are of one such statement, " +
+      (isTotal ? "since the starts." : "over the last five minutes.");
+  };
   show(place, h("div", {class: "row"}, about, toggle), gaps, list);
   await poll(3000, signal, () => reading(gaps, signal, async () => {
     const {operations, unreachable, isIdle} = await get("/admin/v1/top?limit=1000", {signal});
     show(gaps, missing(unreachable));
-    about.textContent = isIdle ? "Nothing ran within the last minute; shares are of the time since the start."
-      : "Per minute, over the last minute. Database is the time of statements that run live queries; " +
-        "p50, p95 and p99 are of one such statement, since the nodes' starts.";
+    isIdleNow = isIdle;
+    tell();
     list.rows = operations;
   }));
 }
@@ -109,20 +125,26 @@ export async function openCapacity(place, {signal, values}) {
   const per = (value, form, otherwise) => value === null ? otherwise : form(value);
   const load = () => reading(body, signal, async () => {
     const answer = await get("/admin/v1/capacity" + query({factor: factor.value}), {signal});
-    const {measured, needed} = answer;
+    const {measured, needed, busiestMinuteMs} = answer;
+    const when = busiestMinuteMs === null ? "since the starts"
+      : `in the minute of ${clock(busiestMinuteMs).slice(0, 5)}`;
     show(body, missing(answer.unreachable), h("div", {class: "grid"},
-      card("Measured", facts([
-        ["Sessions now", number(measured.sessions)], ["Deliveries since the start", number(measured.deliveries)],
-        ["Runs since the start", number(measured.runs)],
+      card(`Measured ${when}`, facts([
+        ["Sessions now", number(measured.sessions)], ["Deliveries", number(measured.deliveries)],
+        ["Runs", number(measured.runs)],
         ["CPU per delivery", per(measured.cpuMsPerDelivery, duration, "no delivery yet")],
         ["Database time per run", per(measured.databaseMsPerRun, duration, "no run yet")],
         ["Time per request", per(measured.requestMsPerRequest, duration, "no request yet")],
         ["Memory per session, at most", per(measured.bytesPerSession, bytes, "no session")],
         ["Statements at once, mean", number(measured.connectionsBusy)],
+        ["Connections to the database", number(measured.connections)],
+        ["Database's share", per(measured.databaseShare, percent, "no connection")],
       ])),
       card(`${number(answer.factor)} times the load would need`, facts([
         ["Nodes", number(needed.nodes)], ["Sessions", number(needed.sessions)],
         ["Statements at once, mean", number(needed.connectionsBusy)],
+        ["Database's share", per(needed.databaseShare, share => badge(percent(share), share > 0.6 ? "warning" : "ok"),
+          "no connection")],
       ])),
       card("What is measured, what assumed", h("ul", {}, answer.assumptions.map(text => h("li", {}, text))))),
     nodes);
@@ -140,6 +162,6 @@ export async function openCapacity(place, {signal, values}) {
     ],
   });
   factor.addEventListener("change", load);
-  show(place, h("div", {class: "filters"}, field("Times the present load", factor)), body);
+  show(place, h("div", {class: "filters"}, field("Times the load", factor)), body);
   await poll(5000, signal, load);
 }

@@ -2,6 +2,7 @@
 
 import {get, poll, post, query} from "./api.js";
 import {badge, bytes, card, clock, duration, field, h, link, note, number, plural, select, show} from "./dom.js";
+import {allowed, refusal} from "./access.js";
 import {confirmed} from "./confirm.js";
 import {missing} from "./sessions.js";
 import {table} from "./table.js";
@@ -38,10 +39,13 @@ export async function open(place, {signal, values}) {
     try { await post(path()); } catch (error) { state.textContent = error.message; }
     wake();
   };
-  const start = h("button", {type: "button", id: "flight-start",
-    onclick: act(() => "/admin/v1/flight/record" + query({uid: values.uid, forMs: minutes.value * 60000}))}, "Record");
-  const stop = h("button", {type: "button", onclick: act(() => "/admin/v1/flight/stop" + asked)}, "Stop and forget");
-  const revoke = h("button", {type: "button", class: "danger", onclick: async () => {
+  const start = h("button", allowed("/admin/v1/flight/record", {type: "button", id: "flight-start",
+    onclick: act(() => "/admin/v1/flight/record" + query({uid: values.uid, forMs: minutes.value * 60000}))}), "Record");
+  const stop = h("button", allowed("/admin/v1/flight/stop",
+    {type: "button", onclick: act(() => "/admin/v1/flight/stop" + asked)}), "Stop and forget");
+  const revoke = h("button", {type: "button", class: "danger", title: refusal("/admin/v1/revocations"),
+    "aria-disabled": refusal("/admin/v1/revocations") ? "true" : null, onclick: async () => {
+    if (refusal("/admin/v1/revocations")) return;
     if (!await confirmed(`Revoke ${values.uid}?`, "All its sessions end, and its tokens are refused on all nodes until "
       + "the revocation is lifted.", "Revoke")) return;
     try {

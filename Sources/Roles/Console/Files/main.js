@@ -3,10 +3,13 @@
 import {get, onConnection} from "./api.js";
 import {h, note, show} from "./dom.js";
 import * as auction from "./auction.js";
+import {setRefused} from "./access.js";
 import * as costs from "./costs.js";
+import * as deployments from "./deployments.js";
 import * as flight from "./flight.js";
 import * as home from "./home.js";
 import * as operations from "./operations.js";
+import * as schema from "./schema.js";
 import * as sessions from "./sessions.js";
 import * as tail from "./tail.js";
 import * as trace from "./trace.js";
@@ -19,13 +22,14 @@ const screens = [
   {path: "trace", name: "Trace", open: trace.open},
   {path: "tail", name: "Tail", open: tail.open},
   {path: "operations", name: "Operations", open: operations.open},
+  {path: "schema", name: "Schema", open: schema.open},
   {path: "sessions", name: "Sessions", open: sessions.openSessions},
   {path: "flight", name: "Flight recorder", open: flight.open},
   {path: "live-queries", name: "Live queries", open: sessions.openLiveQueries},
   {path: "rules", name: "Rules", open: costs.openRules},
   {path: "top", name: "Top costs", open: costs.openTop},
   {path: "capacity", name: "Capacity", open: costs.openCapacity},
-  {path: "deployments", name: "Deployments", open: home.openDeployments},
+  {path: "deployments", name: "Deployments", open: deployments.open},
 ];
 
 const main = document.getElementById("main");
@@ -83,6 +87,7 @@ async function load() {
   // The auction is a client: it needs the public port.
   const isSample = console.isOnPublicPort && sampleOperations.every(name => names.has(name));
   const first = isSample ? "auction" : console.isOnPublicPort ? "operations" : "home";
+  setRefused(console.refused);
   context = {...console, operations: listed.operations, isSample, first};
   document.getElementById("service").textContent =
     console.isDevelopment ? `${console.service} · freshet dev` : `${console.service} · node ${console.node}`;

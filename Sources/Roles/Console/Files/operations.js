@@ -1,6 +1,8 @@
 // The project's operations: run and follow any of them as any user, with a form made from the types of the variables.
 
 import {get, post, query, request, stream} from "./api.js";
+import {allowed} from "./access.js";
+import {senderForm} from "./sender.js";
 import {table} from "./table.js";
 import {badge, card, clock, facts, field, h, link, note, number, plural, select, show} from "./dom.js";
 
@@ -80,18 +82,6 @@ class VariableForm extends HTMLElement {
 }
 customElements.define("variable-form", VariableForm);
 
-/** Controls for the sender: administrator, signed out, or a user with claims. */
-export function senderForm() {
-  const kind = select([["admin", "Administrator (no @auth)"], ["user", "User"], ["out", "Signed out"]], {name: "as"});
-  const uid = h("input", {name: "uid", placeholder: "user id", autocomplete: "off", disabled: true});
-  kind.addEventListener("change", () => { uid.disabled = kind.value !== "user"; if (!uid.disabled) uid.focus(); });
-  const element = h("div", {class: "filters"}, field("Run as", kind), field("User id", uid));
-  return {element, kind, uid,
-    impersonate: () => kind.value === "admin" ? undefined
-      : kind.value === "out" ? {unauthenticated: true} : {authClaims: {sub: uid.value.trim()}},
-    query: () => kind.value === "admin" ? {} : kind.value === "out" ? {as: "signed-out"} : {uid: uid.value.trim()}};
-}
-
 /** Shows JSON, with the lines that the former text does not have marked. */
 function result(value, former) {
   const text = JSON.stringify(value, null, 2);
@@ -138,18 +128,18 @@ function openOperation(place, operation, {signal, context, values}) {
   const output = h("div", {id: "output"});
   const state = h("p", {class: "hint", role: "status", id: "run-state"});
   let following;
-  const run = h("button", {type: "submit", class: "primary"}, "Run");
+  const call = `/v1/projects/p/locations/${context.location}/services/${context.service}` +
+    `/connectors/${operation.connector}:${isQuery ? "impersonateQuery" : "impersonateMutation"}`;
+  const run = h("button", isQuery ? {type: "submit", class: "primary"}
+    : allowed(mutationPath, {type: "submit", class: "primary"}), "Run");
   const follow = h("button", {type: "button", id: "follow", "aria-pressed": "false",
     disabled: !context.servesLiveQueries,
     title: context.servesLiveQueries ? null : "This node serves no live queries."}, "Follow");
 
   async function runOnce() {
     const started = performance.now();
-    const method = isQuery ? "impersonateQuery" : "impersonateMutation";
     const impersonate = sender.impersonate();
-    const path = `/v1/projects/p/locations/${context.location}/services/${context.service}` +
-      `/connectors/${operation.connector}:${method}`;
-    const response = await request(path, {
+    const response = await request(call, {
       method: "POST", headers: {"content-type": "application/json", ...(isQuery ? {} : {"x-freshet-trace": "1"})},
       body: JSON.stringify({operationName: operation.name, variables: form.values(),
         extensions: impersonate ? {impersonate} : {}})});
@@ -210,8 +200,9 @@ function openOperation(place, operation, {signal, context, values}) {
   }}, sender.element, form, h("div", {class: "row"}, run, isQuery ? follow : "", isQuery ? whyLink() : ""));
   function whyLink() {
     return h("button", {type: "button", class: "plain", onclick: () => report(() => {
+      const {uid, claims} = sender.query();
       location.hash = "#/why" + query({operation: operation.operation, variables: JSON.stringify(form.values()),
-        uid: sender.query().uid});
+        uid, claims});
     })}, "Why is it stale?");
   }
   const plan = planCard(operation, () => ({variables: form.values(), sender: sender.query()}), signal);
@@ -230,7 +221,8 @@ function planCard(operation, chosen, signal) {
     show(output, note(isMeasured ? "Running it once." : "Asking Postgres."));
     try {
       const {variables, sender} = chosen();
-      const path = query({operation: operation.operation, variables: JSON.stringify(variables), uid: sender.uid});
+      const path = query({operation: operation.operation, variables: JSON.stringify(variables), uid: sender.uid,
+        claims: sender.claims});
       const found = isMeasured ? await post("/admin/v1/plan/analyze" + path)
         : await get("/admin/v1/plan" + path, {signal});
       const scans = table({label: "Tables that the plan reads", empty: "It reads no table.", columns: [
@@ -252,7 +244,7 @@ function planCard(operation, chosen, signal) {
   return card("Plan", h("p", {class: "hint"}, "For the variables and the user above. Measure runs the query once, ",
     "read-only, for at most 5 seconds."), h("div", {class: "row"},
     h("button", {type: "button", id: "explain", onclick: ask(false)}, "Explain"),
-    h("button", {type: "button", onclick: ask(true)}, "Measure")), output);
+    h("button", allowed("/admin/v1/plan/analyze", {type: "button", onclick: ask(true)}), "Measure")), output);
 }
 
 /** SQL, rules and relations, loaded when they are opened. */
@@ -267,7 +259,9 @@ function explanation(operation, signal) {
       const sql = found.sql ? [["SQL", found.sql.single], ["SQL for many live queries", found.sql.multiplexed]]
         : found.steps.map(step => [step.field, step.sql ?? "depends on the rows given"]);
       const relations = [...(found.refreshedBy ?? []), ...(found.refreshes ?? [])];
-      show(body, sql.map(([name, text]) => [h("h3", {}, name), h("pre", {tabindex: 0}, text)]),
+      show(body, found.rules?.length ? [h("h3", {}, "Rules, and how events find their live queries"),
+        h("ul", {class: "rules"}, found.rules.map(drawRule))] : "",
+      sql.map(([name, text]) => [h("h3", {}, name), h("pre", {tabindex: 0}, text)]),
         h("h3", {}, found.kind === "query" ? "Refreshed by" : "Refreshes"),
         relations.length ? h("ul", {}, relations.map(other => h("li", {}, `${other.connector}/${other.operation}: `,
           other.reasons.join("; ")))) : note("Nothing."),
@@ -277,5 +271,37 @@ function explanation(operation, signal) {
       isLoaded = false;
       show(body, note(error.message, "bad"));
     }
-  }}, h("summary", {}, "SQL, and what refreshes it"), body);
+  }}, h("summary", {}, "SQL, rules, and what refreshes it"), body);
+}
+
+/** The path of the reasons why the caller may not run mutations. */
+const mutationPath = "/v1/projects/{project}/locations/{location}/services/{service}/connectors/{connector}" +
+  ":impersonateMutation";
+
+const indexes = {hash: ["hash lookup", "ok"], none: ["asks each live query", "warning"],
+  all: ["concerns all live queries", "warning"], timer: ["timer", ""]};
+const classes = {exact: "the value of a guard decides", keys: "the rows above, as the last run read them, decide",
+  window: "the rows shown and the end of the list decide", table: "every new row counts"};
+
+/** A rule with its index: what an event looks up, and what is evaluated for each live query that it finds. */
+function drawRule(rule) {
+  const [text, kind] = indexes[rule.index] ?? [rule.index, ""];
+  const parts = [["looked up by", rule.hashKey ?? rule.key ?? rule.guards],
+    ["decided once for an event", rule.eventSide], ["decided once for a live query", rule.subscriberSide],
+    ["evaluated for each", rule.remainder],
+    ["rows enter by", rule.entering], ["in the order of", rule.order]].filter(([, list]) => list?.length);
+  return h("li", {}, h("code", {}, ruleName(rule)), " ", badge(text, kind),
+    rule.class ? [" ", badge(rule.class, rule.class === "table" ? "warning" : "ok"),
+      ` ${classes[rule.class] ?? ""}`] : "",
+    parts.length ? h("ul", {}, parts.map(([name, list]) => h("li", {}, `${name}: `,
+      list.map((item, index) => [index ? ", " : "", h("code", {}, item)])))) : "");
+}
+
+function ruleName(rule) {
+  switch (rule.rule) {
+    case "implicit": return `key of ${rule.table}`;
+    case "timer": return `every ${rule.everyMs} ms`;
+    case "automatic": return rule.table ? `changes of ${rule.table}` : "changes of any row";
+    default: return `onMutationExecuted ${rule.mutation}${rule.condition ? ` when ${rule.condition}` : ""}`;
+  }
 }

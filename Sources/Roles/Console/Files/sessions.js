@@ -1,7 +1,8 @@
 // Sessions and live queries of the whole cluster.
 
 import {get, poll, post, query} from "./api.js";
-import {badge, duration, field, h, link, note, number, plural, select, short, show} from "./dom.js";
+import {badge, card, duration, field, h, link, note, number, plural, select, short, show} from "./dom.js";
+import {refusal} from "./access.js";
 import {confirmed} from "./confirm.js";
 import {table} from "./table.js";
 
@@ -45,19 +46,23 @@ export async function openSessions(place, {signal, values, context}) {
       {name: "sinceMs", label: "Since", isNumber: true, show: row => duration(row.sinceMs)},
       {name: "peer", label: "Address"},
       {name: "end", label: "Action", show: row => h("span", {class: "actions"},
-        action(row, "End", `End session ${row.session}`, end),
-        row.user ? action(row, "Revoke", `Revoke ${row.user}, ${row.session}`, revoke) : "")},
+        action(row, "End", `End session ${row.session}`, end, "/admin/v1/sessions/{session}/end"),
+        row.user ? action(row, "Revoke", `Revoke ${row.user}, ${row.session}`, revoke, "/admin/v1/revocations") : "")},
     ],
   });
   const result = h("div", {role: "status", id: "session-result"});
+  const use = adoption();
   show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), result, summary,
-    gaps, list);
+    gaps, list, use.clients);
 
   /** The sessions that an action is under way for. */
   const busy = new Set();
   // A button with `disabled` would lose the focus.
-  const action = (row, text, label, work) => h("button", {type: "button", class: "small", "aria-label": label,
-    "aria-disabled": busy.has(row.session) ? "true" : null, onclick: () => busy.has(row.session) || work(row)}, text);
+  const action = (row, text, label, work, path) => {
+    const isOff = () => busy.has(row.session) || refusal(path);
+    return h("button", {type: "button", class: "small", "aria-label": label, title: refusal(path),
+      "aria-disabled": isOff() ? "true" : null, onclick: () => isOff() || work(row)}, text);
+  };
 
   /** Asks first, then acts, and says what was done. */
   async function act({session}, question, path) {
@@ -86,12 +91,37 @@ export async function openSessions(place, {signal, values, context}) {
       list.rows = answer.sessions.map(row => ({...row, session: `${row.node}/${row.id}`}));
       summary.textContent = `${number(answer.matching)} of ${plural(answer.count, "session")}.`;
       show(gaps, missing(answer.unreachable));
+      await use.load(signal);
     } catch (error) {
       if (!signal.aborted && error.status) summary.textContent = error.message;
     }
   }
   wake = load;
   await poll(4000, signal, load);
+}
+
+/** Cards with the sessions by client and by version: may this client, or this version of an operation, go? */
+export function adoption() {
+  const sessions = {name: "sessions", label: "Sessions", isNumber: true, show: row => number(row.sessions)};
+  const state = {name: "isCurrent", label: "State", show: row => badge(row.isCurrent ? "current" : "former",
+    row.isCurrent ? "ok" : "warning")};
+  const clients = table({label: "Sessions by client", empty: "Nobody is connected.",
+    columns: [{name: "client", label: "Client", show: row => row.client || "unknown"}, sessions]});
+  const operations = table({label: "Sessions by version of the operation", empty: "No session follows anything.",
+    columns: [{name: "id", label: "Operation", order: row => row.operation, show: row => row.operation},
+      {name: "version", label: "Its version", show: row => h("code", {title: row.version}, short(row.version))},
+      state, sessions]});
+  return {
+    clients: card("By client", clients),
+    versions: card("In use, by version of the operation", h("p", {class: "hint"}, "Sessions that follow an operation ",
+      "in each of its versions. What only a former version selects can go once nobody follows it. Requests outside of ",
+      "sessions are not counted."), operations),
+    async load(signal) {
+      const answer = await get("/admin/v1/adoption?limit=1000", {signal});
+      clients.rows = answer.clients;
+      operations.rows = answer.operations.map(row => ({...row, id: `${row.operation} ${row.version}`}));
+    },
+  };
 }
 
 /** The most rows that the server sends. */
@@ -101,6 +131,7 @@ export async function openLiveQueries(place, {signal, values, context}) {
   let wake = () => {};
   const {form, values: chosen} = filters([
     ["Operation", select(operationNames(context, "query"), {name: "operation", value: values.operation ?? ""})],
+    ["User", h("input", {name: "user", value: values.user ?? "", autocomplete: "off"})],
     ["Key begins with", h("input", {name: "key", type: "search", value: values.key ?? "", autocomplete: "off",
       spellcheck: "false", oninput: () => draw()})],
   ], () => wake());
@@ -127,7 +158,7 @@ export async function openLiveQueries(place, {signal, values, context}) {
     if (!answer) return;
     const {key} = chosen();
     list.rows = key ? answer.liveQueries.filter(row => row.key.startsWith(key.toLowerCase())) : answer.liveQueries;
-    const rest = answer.liveQueries.length === liveQueriesMax && answer.count > liveQueriesMax
+    const rest = answer.liveQueries.length === liveQueriesMax && answer.matching > liveQueriesMax
       ? ` Only the first ${number(liveQueriesMax)} by operation and key are here: choose an operation.` : "";
     summary.textContent = `${number(list.rows.length)} shown of ` +
       `${plural(answer.count, "live query", "live queries")}.${rest}`;
@@ -135,8 +166,8 @@ export async function openLiveQueries(place, {signal, values, context}) {
   }
   async function load() {
     try {
-      const {operation} = chosen();
-      answer = await get("/admin/v1/live-queries" + query({operation, limit: liveQueriesMax}), {signal});
+      const {operation, user} = chosen();
+      answer = await get("/admin/v1/live-queries" + query({operation, user, limit: liveQueriesMax}), {signal});
       draw();
     } catch (error) {
       if (!signal.aborted && error.status) summary.textContent = error.message;

@@ -1,7 +1,9 @@
 // One mutation from its commit to the last delivery.
 
-import {get, poll, query} from "./api.js";
-import {bytes, card, clock, duration, field, h, link, note, number, plural, short, show} from "./dom.js";
+import {allowed} from "./access.js";
+import {get, poll, post, query} from "./api.js";
+import {bytes, card, clock, duration, field, h, link, note, number, percent, plural, select, short,
+  show} from "./dom.js";
 import {missing} from "./sessions.js";
 import {table} from "./table.js";
 
@@ -60,7 +62,8 @@ export async function open(place, {signal, values}) {
     event.preventDefault();
     location.hash = "#/trace" + query({id: id.value.trim()});
   }}, field("Trace id", id), h("button", {class: "primary"}, "Show"));
-  show(place, form, found, card("Recent traces", recent));
+  const sampling = sampler(signal);
+  show(place, form, found, sampling.element, card("Recent traces", recent));
   if (values.id) await load();
 
   async function load() {
@@ -81,6 +84,40 @@ export async function open(place, {signal, values}) {
   }
 
   await poll(3000, signal, async () => {
+    await sampling.load();
     try { recent.rows = (await get("/admin/v1/traces?limit=50", {signal})).traces; } catch { /* the head says so */ }
   });
+}
+
+/** Arms and ends the sampling of traces on all nodes, and says what is recorded. */
+function sampler(signal) {
+  const state = h("p", {class: "hint", role: "status", id: "sampling"});
+  const share = select([["1", "1 %"], ["10", "10 %"], ["100", "all"]], {name: "share"});
+  share.value = "100";
+  const minutes = select([["10", "10 minutes"], ["60", "1 hour"]], {name: "trace-minutes"});
+  const act = path => async () => {
+    try { await post(path()); await load(); } catch (error) { state.textContent = error.message; }
+  };
+  const start = h("button", allowed("/admin/v1/recording", {type: "button", id: "sampling-start", onclick: act(() =>
+    "/admin/v1/recording" + query({tracePercent: share.value, forMs: minutes.value * 60000}))}), "Trace");
+  const stop = h("button", allowed("/admin/v1/recording/stop", {type: "button", id: "sampling-stop",
+    onclick: act(() => "/admin/v1/recording/stop")}), "Stop all recording");
+  const gaps = h("div");
+  async function load() {
+    try {
+      const found = await get("/admin/v1/recording", {signal});
+      const sampled = found.nodes.filter(({traceRate}) => traceRate > 0);
+      const until = sampled.map(({untilMs}) => untilMs).filter(Boolean);
+      const ask = "Only mutations that ask for it are traced. ";
+      state.textContent = (sampled.length
+        ? `${sampled.length} of ${plural(found.nodes.length, "node")} trace up to ${percent(found.traceRate)} of `
+          + `their mutations until ${clock(Math.max(...until)).slice(0, 8)}. ` : ask) +
+        `${plural(found.spans, "step")} kept, ${plural(found.queries, "live query", "live queries")} recorded.`;
+      show(gaps, missing(found.unreachable));
+    } catch (error) {
+      if (!signal.aborted && error.status) state.textContent = error.message;
+    }
+  }
+  return {load, element: card("Sample mutations", h("div", {class: "filters"}, field("Share of mutations", share),
+    field("For", minutes), start, stop), state, gaps)};
 }

@@ -1,6 +1,7 @@
 // Trials: another condition of a rule on recorded events, and what arms their recording.
 
 import {get, poll, post, query} from "./api.js";
+import {allowed} from "./access.js";
 import {badge, bytes, card, clock, field, h, note, number, plural, select, show} from "./dom.js";
 import {missing} from "./sessions.js";
 import {table} from "./table.js";
@@ -23,9 +24,10 @@ export function recorder(signal) {
     try { tell(await post(path())); } catch (error) { show(gaps, note(error.message, "bad")); }
     wake();
   };
-  const start = h("button", {type: "button", id: "record",
-    onclick: act(() => `/admin/v1/events/record?forMs=${minutes.value * 60000}`)}, "Record events");
-  const stop = h("button", {type: "button", hidden: true, onclick: act(() => "/admin/v1/events/stop")}, "Stop");
+  const start = h("button", allowed("/admin/v1/events/record", {type: "button", id: "record",
+    onclick: act(() => `/admin/v1/events/record?forMs=${minutes.value * 60000}`)}), "Record events");
+  const stop = h("button", allowed("/admin/v1/events/stop",
+    {type: "button", hidden: true, onclick: act(() => "/admin/v1/events/stop")}), "Stop");
 
   function tell({recording, unreachable}) {
     const until = Math.max(0, ...recording.map(node => node.untilMs ?? 0));

@@ -1,5 +1,7 @@
+import Admin
 import Catalog
 import Cluster
+import DeploymentPlan
 import Deployments
 import Embeddings
 import Execution
@@ -13,6 +15,8 @@ struct NodeExecution: Sendable {
     let catalogs: ServedCatalogs
     /// Nil for a node that follows no deployments.
     let deployments: DeploymentWatch?
+    /// Nil for a node that follows no deployments.
+    let deploymentReports: DeploymentReports?
     let queries: QueryExecutor
     let mutations: MutationExecutor
 
@@ -31,6 +35,11 @@ struct NodeExecution: Sendable {
         QueryBatchMetrics.observe(queries, in: node.metrics)
         return NodeExecution(
             catalogs: catalogs, deployments: deployments,
+            deploymentReports: deployments.map { _ in
+                DeploymentReports(
+                    store: DeploymentStore(pool: storage.pool), settings: node.deploymentSettings.follower.schedule,
+                    options: node.deploymentSettings.options)
+            },
             queries: queries,
             mutations: MutationExecutor(
                 pool: storage.pool, clock: node.clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers,

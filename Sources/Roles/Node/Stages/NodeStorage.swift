@@ -129,6 +129,19 @@ struct NodeStorage: Sendable {
 }
 
 extension NodeContext {
+    /// The connections to the primary that run clients' requests and live queries.
+    var databaseConnections: Int {
+        let postgres = settings.postgres
+        let roles = settings.cluster.roles
+        var count = 0
+        if roles.contains(.worker) { count += postgres.refreshConnections + postgres.slowConnections }
+        if !roles.isDisjoint(with: [.api, .gateway]) {
+            count += postgres.readConnections + postgres.moderateConnections + postgres.slowConnections
+        }
+        if roles.contains(.api) { count += postgres.writeConnections + postgres.slowConnections }
+        return count
+    }
+
     func postgresConfiguration(_ url: String) -> PostgresConfiguration {
         var configuration = PostgresConfiguration(connectionString: url)
         let roles = settings.cluster.roles

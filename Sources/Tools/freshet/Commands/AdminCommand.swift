@@ -11,7 +11,7 @@ struct AdminCommand: AsyncParsableCommand {
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
             Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self,
             Revoke.self, Unrevoke.self, Invalidate.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self,
-            Tail.self, Events.self, TryRule.self, Flight.self, Plan.self,
+            Tail.self, Events.self, TryRule.self, Flight.self, Plan.self, Deployments.self, Schema.self,
         ])
 
     struct Connection: ParsableArguments {
@@ -136,8 +136,9 @@ struct AdminCommand: AsyncParsableCommand {
             await connection.show(
                 "/admin/nodes", rows: "nodes",
                 columns: [
-                    "id", "roles", "address", "version", "project", "deployment", "draining", "sessions", "upMs",
-                    "expiresInMs",
+                    .init("node", "id"), "roles", "address", .init("release", "version"), "project", "deployment",
+                    .init("draining", "draining", .yesOrNo), .init("sessions", "sessions", .number),
+                    .init("up", "upMs", .duration), .init("listed for", "expiresInMs", .duration),
                 ])
         }
     }

@@ -64,25 +64,69 @@ extension AdminCommand {
             abstract: "Shows the way of a traced mutation from its commit to its deliveries, or lists the traces.",
             discussion: """
                 A client has a mutation traced by the header `x-freshet-trace: 1`; the response has the trace's id. \
-                --arm has a node trace its mutations for ten minutes. Times are milliseconds since the commit.
+                --arm has all nodes, or the one of --node, trace a share of their mutations for some minutes, --stop \
+                ends that and all other recording but open tails, and --recording says what is recorded.
                 """)
         @OptionGroup var connection: Connection
 
         @Argument(help: "The trace's id; without it, the traces are listed.")
         var trace: String?
 
-        @Option(help: ArgumentHelp("Trace this share of the node's mutations, 1 to 100.", valueName: "percent"))
+        @Option(help: ArgumentHelp("Trace this share of the nodes' mutations, 1 to 100.", valueName: "percent"))
         var arm: Int?
 
+        @Option(help: "With --arm: for so many minutes.")
+        var minutes = 10
+
+        @Flag(help: "Record nothing any more, but for open tails.")
+        var stop = false
+
+        @Flag(help: "Say what the nodes record.")
+        var recording = false
+
+        func validate() throws {
+            if [trace != nil, arm != nil, stop, recording].count(where: { $0 }) > 1 {
+                throw ValidationError("give one of a trace, --arm, --stop and --recording")
+            }
+            if let arm, !(1...100).contains(arm) { throw ValidationError("--arm must be 1 to 100 percent") }
+            if !(1...1_440).contains(minutes) { throw ValidationError("--minutes must be 1 to 1440") }
+        }
+
+        /// Shows what each node records.
+        private func show(_ answer: JSONValue) {
+            if connection.json { return Terminal.out(answer.description) }
+            if let done = answer["done"]?.stringValue { Terminal.out(done) }
+            Terminal.out(
+                TextTable(
+                    columns: [
+                        "node", .init("recording until", "untilMs", .time) { _ in .yellow },
+                        .init("traced", "traceRate", .percent), .init("live queries", "queries", .number),
+                        .init("steps", "spans", .number), .init("tails", "tails", .number),
+                        .init("size", "bytes", .bytes), .init("dropped", "dropped", .number),
+                    ], rows: answer["nodes"]?.arrayValue ?? []
+                ).text)
+            connection.tellOfUnreachable(answer)
+        }
+
         func run() async {
-            if let arm { return await connection.act("/admin/v1/recording?tracePercent=\(arm)") }
+            let node: [(String, String?)] = [("node", connection.node)]
+            if let arm {
+                let query = Connection.query(
+                    [("tracePercent", "\(arm)"), ("forMs", "\(Int64(minutes) * 60_000)")] + node)
+                return show(await connection.post("/admin/v1/recording" + query))
+            }
+            if stop { return show(await connection.post("/admin/v1/recording/stop" + Connection.query(node))) }
+            if recording { return show(await connection.get("/admin/v1/recording" + Connection.query(node))) }
             guard let trace else {
                 return await connection.show(
                     "/admin/v1/traces", rows: "traces",
-                    columns: [.init("committed", "committedAtMs", .time), "mutation", "spans", "trace"])
+                    columns: [
+                        .init("committed", "committedAtMs", .time), "mutation", .init("steps", "spans", .number),
+                        "trace",
+                    ])
             }
             let answer = await connection.get("/admin/v1/trace/\(AdminPath.part(trace))")
-            Terminal.out(connection.json ? answer.description : WhyText.trace(answer))
+            Terminal.out(connection.json ? answer.description : TraceText.trace(answer))
         }
     }
 
@@ -111,7 +155,7 @@ extension AdminCommand {
                 guard line.hasPrefix("data: ") else { return }
                 let data = String(line.dropFirst(6))
                 guard !json, let entry = try? JSONParser.parse(Array(data.utf8)) else { return Terminal.out(data) }
-                Terminal.out(WhyText.tail(kind.value, entry))
+                Terminal.out(TraceText.tail(kind.value, entry))
             }
         }
     }

@@ -29,15 +29,17 @@ extension AdminCommand {
             Terminal.out(
                 "\(shards.count) shards of \(owners.count) workers: \(shards.count - attention.count) ok, "
                     + "\(attention.count) need attention; \(liveQueries) live queries, "
-                    + "at most \(behindMs) ms behind")
+                    + "at most \(HumanUnits.duration(ms: Double(behindMs))) behind")
             let rows = all ? shards : attention
             if rows.isEmpty { return }
             Terminal.out(
                 TextTable(
                     columns: [
-                        "shard", "owner", .init("owned", "ownedForMs", .duration), "wanted", "epoch", "verdict",
-                        "behindMs", "liveQueries", "subscribers", "due", "running", "paced", "replayed", "kept",
-                        "rerun", "lastRefreshAgoMs",
+                        "shard", "owner", .init("owned", "ownedForMs", .duration), "wanted", "epoch",
+                        .init("verdict", "verdict") { $0["verdict"] == "ok" ? .green : .yellow },
+                        .init("behind", "behindMs", .duration), .init("live queries", "liveQueries", .number),
+                        "subscribers", "due", "running", "paced", "replayed", "kept", "rerun",
+                        .init("last refresh ago", "lastRefreshAgoMs", .duration),
                     ], rows: rows
                 ).text)
         }
@@ -45,8 +47,20 @@ extension AdminCommand {
 
     struct Sessions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the sessions of the cluster, the oldest first.")
+            abstract: "Lists the sessions of the cluster, the oldest first, or counts them.",
+            discussion: """
+                --by client counts the sessions of each client; --by version those that began with each version of the \
+                project and, below it, those that follow each version of each operation: a former one that nobody \
+                follows can go. Requests outside of sessions are not in it.
+                """)
         @OptionGroup var connection: Connection
+
+        enum Count: String, ExpressibleByArgument, CaseIterable {
+            case client, version
+        }
+
+        @Option(help: "Count the sessions by client or by version instead.")
+        var by: Count?
 
         @Option(help: "Only sessions of this user.")
         var user: String?
@@ -63,7 +77,13 @@ extension AdminCommand {
         @Option(help: "The most rows to list.")
         var limit = 50
 
+        func validate() throws {
+            guard by != nil, user != nil || self.protocol != nil || operation != nil || client != nil else { return }
+            throw ValidationError("--by counts all sessions; give no filter with it")
+        }
+
         func run() async {
+            if let by { return await count(by) }
             let answer = await connection.get(
                 "/admin/v1/sessions"
                     + Connection.query([
@@ -74,11 +94,43 @@ extension AdminCommand {
             Terminal.out(
                 TextTable(
                     columns: [
-                        "node", "id", "user", "protocol", "client", "subscriptions", "operations",
-                        .init("since", "sinceMs", .duration), "peer", "project",
+                        "node", "id", .init("user", "user") { $0["user"] == .null ? nil : .cyan }, "protocol",
+                        "client", .init("live queries", "subscriptions", .number), .init("follows", "operations"),
+                        .init("since", "sinceMs", .duration), .init("address", "peer"),
+                        .init("project", "project", .digest),
                     ], rows: answer["sessions"]?.arrayValue ?? []
                 ).text)
             Terminal.out("\(answer["matching"]?.intValue ?? 0) of \(answer["count"]?.intValue ?? 0) sessions")
+            connection.tellOfUnreachable(answer)
+        }
+
+        private func count(_ by: Count) async {
+            let answer = await connection.get(
+                "/admin/v1/adoption" + Connection.query([("limit", "\(limit)"), ("node", connection.node)]))
+            if connection.json { return Terminal.out(answer.description) }
+            func rows(_ name: String) -> [JSONValue] {
+                (answer[name]?.arrayValue ?? []).map { row in
+                    var row = row.objectValue ?? [:]
+                    if let isCurrent = row["isCurrent"]?.boolValue { row["state"] = isCurrent ? "current" : "former" }
+                    if row["client"] == "" { row["client"] = "unknown" }
+                    return .object(row)
+                }
+            }
+            let sessions = TextTable.Column("sessions", "sessions", .number)
+            let state = TextTable.Column("state", "state") { $0["state"] == "former" ? .yellow : .green }
+            switch by {
+            case .client:
+                Terminal.out(TextTable(columns: [sessions, "client"], rows: rows("clients")).text)
+            case .version:
+                Terminal.out(TextTable(columns: ["version", state, sessions], rows: rows("versions")).text)
+                Terminal.out("")
+                Terminal.out(
+                    TextTable(
+                        columns: ["operation", .init("operation's version", "version"), state, sessions],
+                        rows: rows("operations")
+                    ).text)
+            }
+            Terminal.out("of \(answer["count"]?.intValue ?? 0) sessions")
             connection.tellOfUnreachable(answer)
         }
     }
@@ -90,6 +142,12 @@ extension AdminCommand {
         @Option(help: "List only live queries of this operation, CONNECTOR/OPERATION.")
         var operation: String?
 
+        @Option(help: "List only live queries that sessions of this user follow.")
+        var user: String?
+
+        @Option(help: "List only live queries whose key begins with these digits.")
+        var key: String?
+
         @Option(help: "The most rows to list.")
         var limit = 50
 
@@ -97,141 +155,22 @@ extension AdminCommand {
             let answer = await connection.get(
                 "/admin/v1/live-queries"
                     + Connection.query([
-                        ("limit", "\(limit)"), ("operation", operation), ("node", connection.node),
+                        ("limit", "\(limit)"), ("operation", operation), ("user", user), ("key", key),
+                        ("node", connection.node),
                     ]))
             if connection.json { return Terminal.out(answer.description) }
             Terminal.out(
                 TextTable(
                     columns: [
-                        "operation", "node", "shard", "gateways", "runs", "failures", "lastRunMs", "lastTriggerAgoMs",
-                        "lastRunAgoMs", "key", "rules",
+                        "key", "operation", .init("owner", "node"), "shard", "gateways", .init("runs", "runs", .number),
+                        .init("failures", "failures", .number) { $0["failures"]?.intValue == 0 ? nil : .red },
+                        .init("last run took", "lastRunMs", .duration),
+                        .init("last event ago", "lastTriggerAgoMs", .duration),
+                        .init("last run ago", "lastRunAgoMs", .duration), "rules",
                     ], rows: answer["liveQueries"]?.arrayValue ?? []
                 ).text)
-            Terminal.out("of \(answer["count"]?.intValue ?? 0) live queries")
-            connection.tellOfUnreachable(answer)
-        }
-    }
-
-    struct Rules: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Shows which refresh rules had an effect, and which changes none noticed.",
-            discussion: """
-                Since the workers' starts, by operation, the most wasted runs first. wasted: runs that found the same \
-                result again. keyChanged, keyUnchanged: runs that only a write to a looked-up row caused; rule…: only \
-                rules on mutations; row…: only automatic refresh. Many unchanged runs of a rule call for a narrower \
-                condition. unnoticed: changes of rows that the query reads and no rule noticed, counted where \
-                refresh.yaml says `automatic: observe`; checked, stale: sampled runs after them, and those that found \
-                another result. Below the table, the mutations that made them, with the rule that would have noticed.
-                """)
-        @OptionGroup var connection: Connection
-
-        func run() async {
-            let answer = await connection.get("/admin/v1/rules" + Connection.query([("node", connection.node)]))
-            if connection.json { return Terminal.out(answer.description) }
-            let rows = answer["operations"]?.arrayValue ?? []
-            Terminal.out(
-                TextTable(
-                    columns: [
-                        "operation", "wasted", "keyChanged", "keyUnchanged", "ruleChanged", "ruleUnchanged",
-                        "rowChanged", "rowUnchanged", "unnoticed", "checked", "stale",
-                    ], rows: rows
-                ).text)
-            for row in rows {
-                for mutation in row["unnoticedMutations"]?.arrayValue ?? [] {
-                    Terminal.out(
-                        "\(row["operation"]?.stringValue ?? ""): \(mutation["mutation"]?.stringValue ?? "") unnoticed "
-                            + "\(mutation["count"]?.intValue ?? 0) times; would have been by "
-                            + "\(mutation["rule"]?.stringValue ?? "")")
-                }
-            }
-            connection.tellOfUnreachable(answer)
-        }
-    }
-
-    struct Top: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Shows what each operation costs, the most time first: live in a terminal, once in a pipe.",
-            discussion: """
-                Per minute, over the last minute; with --total since the nodes' starts. share: of the time of all \
-                operations. databaseMs: the time of statements that run live queries; p50, p95, p99: of one such \
-                statement, since the nodes' starts. deliveries, bytesOut: results that sessions got, before compression.
-                """)
-        @OptionGroup var connection: Connection
-
-        @Flag(help: "Since the nodes' starts instead of per minute.")
-        var total = false
-
-        @Flag(help: "Print once, also in a terminal.")
-        var once = false
-
-        @Option(help: "The most operations to list.")
-        var limit = 20
-
-        func run() async {
-            let isLive = !once && !connection.json && Terminal.isInteractive
-            repeat {
-                let answer = await connection.get(
-                    "/admin/v1/top" + Connection.query([("limit", "\(limit)"), ("node", connection.node)]))
-                if connection.json { return Terminal.out(answer.description) }
-                if isLive { Terminal.clear() }
-                Terminal.out(Self.table(answer, total: total))
-                connection.tellOfUnreachable(answer)
-                if isLive { try? await Task.sleep(for: .seconds(2)) }
-            } while isLive && !Task.isCancelled
-        }
-
-        private static func table(_ answer: JSONValue, total: Bool) -> String {
-            let names = [
-                "runs", "changed", "databaseMs", "requests", "requestMs", "deliveries", "bytesOut",
-            ]
-            let rows = (answer["operations"]?.arrayValue ?? []).map { row in
-                let costs = row[total ? "total" : "perMinute"]
-                var line: JSONObject = ["operation": row["operation"] ?? .null]
-                for name in ["p50", "p95", "p99"] {
-                    line[name] = row["statementMs"]?[name]?.doubleValue.map {
-                        .string($0 < 10 ? "\(($0 * 10).rounded() / 10)" : "\(Int($0.rounded()))")
-                    }
-                }
-                line["share"] = .string("\(Int(((row["share"]?.doubleValue ?? 0) * 100).rounded())) %")
-                for name in names { line[name] = .int(Int64((costs?[name]?.doubleValue ?? 0).rounded())) }
-                return JSONValue.object(line)
-            }
-            let head = total ? "since the nodes' starts" : "per minute, over the last minute"
-            let columns: [TextTable.Column] = [
-                "operation", "share", "runs", "changed", "databaseMs", .init("p50 ms", "p50"), .init("p95 ms", "p95"),
-                .init("p99 ms", "p99"), "requests", "requestMs", "deliveries",
-                .init("bytesOut", "bytesOut", .bytes),
-            ]
-            return head + "\n" + TextTable(columns: columns, rows: rows).text
-        }
-    }
-
-    struct Capacity: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Shows unit costs as measured, and what a multiple of the load would need.")
-        @OptionGroup var connection: Connection
-
-        @Option(help: "The multiple of the present load.")
-        var factor = 10
-
-        func run() async {
-            let answer = await connection.get(
-                "/admin/v1/capacity" + Connection.query([("factor", "\(factor)"), ("node", connection.node)]))
-            if connection.json { return Terminal.out(answer.description) }
-            Terminal.out("measured")
-            Terminal.out(TextTable(members: answer["measured"] ?? .null).text)
-            Terminal.out("\n\(factor) times the load would need")
-            Terminal.out(TextTable(members: answer["needed"] ?? .null).text)
-            Terminal.out("")
-            Terminal.out(
-                TextTable(
-                    columns: [
-                        "node", "roles", "cores", "coresBusy", .init("peak", "peakBytes", .bytes), "sessions",
-                        "nodesNeeded",
-                    ], rows: answer["nodes"]?.arrayValue ?? []
-                ).text)
-            Terminal.out("")
-            for line in answer["assumptions"]?.arrayValue ?? [] { Terminal.out(line.stringValue ?? "") }
+            let matching = answer["matching"]?.intValue ?? 0
+            Terminal.out("\(matching) of \(answer["count"]?.intValue ?? 0) live queries")
             connection.tellOfUnreachable(answer)
         }
     }

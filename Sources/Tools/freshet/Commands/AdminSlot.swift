@@ -7,11 +7,10 @@ extension AdminCommand {
         static let configuration = CommandConfiguration(
             abstract: "Shows or drops the replication slot by which nodes read the database's log.",
             discussion: """
-                health: ok; unreserved (the database is about to remove log that was not read); lost; missing. \
-                silentMs: the time since the reader, process activePid, last answered. retainedBytes: log that the \
-                database keeps for the slot. safeBytes: log that can be written before the slot may be lost; none \
-                without limit. unpublished: tables that queries read and whose changes are not published. \
-                tailer: the state of the queried node.
+                Health: ok; unreserved (the database is about to remove log that was not read); lost; missing. \
+                Silent for: the time since the reader last answered. Safe to lose the reader for: log that can be \
+                written before the slot may be lost. Unpublished: tables that queries read and whose changes are not \
+                published. Reader: the state of the queried node.
                 """)
         @OptionGroup var connection: Connection
 
@@ -22,9 +21,21 @@ extension AdminCommand {
             if drop { return await connection.act("/admin/slot/drop") }
             let answer = await connection.get("/admin/slot")
             if connection.json { return Terminal.out(answer.description) }
-            var members = answer.objectValue ?? [:]
-            members["publications"] = nil
-            Terminal.out(TextTable(members: .object(members)).text)
+            let slot = answer["slot"]
+            func text(_ name: String, _ form: (Double) -> String) -> JSONValue? {
+                slot?[name]?.doubleValue.map { .string(form($0)) }
+            }
+            Terminal.out(
+                TextTable(facts: [
+                    ("Node", answer["node"]), ("Reader", answer["tailer"]), ("Slot", slot?["name"]),
+                    ("Exists", slot?["exists"]?.boolValue.map { $0 ? "yes" : "no" }),
+                    ("Health", slot?["health"]), ("Process of the reader", slot?["activePid"]),
+                    ("Silent for", text("silentMs", HumanUnits.duration)),
+                    ("Log kept for it", text("retainedBytes", HumanUnits.bytes)),
+                    ("Safe to lose the reader for", text("safeBytes", HumanUnits.bytes) ?? "no limit set"),
+                    ("Confirmed", slot?["confirmed"]), ("Obstacle", answer["obstacle"]),
+                    ("Unpublished", answer["unpublished"]?.arrayValue.flatMap { $0.isEmpty ? nil : .array($0) }),
+                ]).text)
             let publications = answer["publications"]?.arrayValue ?? []
             if publications.isEmpty { return Terminal.out("\nThere are no publications.") }
             Terminal.out("\n" + TextTable(columns: [.init("publication", "name"), "tables"], rows: publications).text)

@@ -14,9 +14,14 @@ extension AdminCommand {
             let isCritical = answer["level"]?.stringValue == "critical"
             defer { if isCritical { Foundation.exit(1) } }
             if connection.json { return Terminal.out(answer.description) }
-            Terminal.out(answer["verdict"]?.stringValue ?? "")
+            let colors: [String: Terminal.Color] = ["ok": .green, "warning": .yellow, "critical": .red]
+            let color = colors[answer["level"]?.stringValue ?? ""]
+            Terminal.out(Terminal.colored(answer["verdict"]?.stringValue ?? "", color))
             let problems = answer["problems"]?.arrayValue ?? []
-            for problem in problems.dropFirst() { Terminal.out("  \(problem["sentence"]?.stringValue ?? "")") }
+            for problem in problems.dropFirst() {
+                let color = colors[problem["severity"]?.stringValue ?? ""]
+                Terminal.out("  " + Terminal.colored(problem["sentence"]?.stringValue ?? "", color))
+            }
             Terminal.out("")
             let statuses = answer["statuses"]?.arrayValue ?? []
             let rows = (answer["nodes"]?.arrayValue ?? []).map { node in
@@ -34,7 +39,9 @@ extension AdminCommand {
             Terminal.out(
                 TextTable(
                     columns: [
-                        "node", "roles", "state", "sessions", "due", "running", "outbox",
+                        "node", "roles", .init("state", "state") { $0["state"] == "ready" ? .green : .red }, "sessions",
+                        "due",
+                        "running", "outbox",
                         .init("lag", "lagMs", .duration), .init("undelivered", "undeliveredMs", .duration), "project",
                         .init("up", "upMs", .duration),
                     ], rows: rows
@@ -51,7 +58,9 @@ extension AdminCommand {
             Terminal.out(
                 TextTable(
                     columns: [
-                        .init("replica", "address"), "worker", "state", .init("lag", "lagBytes", .bytes),
+                        .init("replica", "address"), "worker",
+                        .init("state", "state") { $0["isUsed"] == true ? .green : .yellow },
+                        .init("lag", "lagBytes", .bytes),
                         .init("behind", "lagMs", .duration),
                     ], rows: replicas
                 ).text)

@@ -20,7 +20,22 @@ enum Terminal {
         FileHandle.standardOutput.write(Data("\u{1b}[H\u{1b}[2J".utf8))
     }
 
-    static let usesColor = isatty(2) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+    enum Color: Int, Sendable {
+        case bold = 1, red = 31, green = 32, yellow = 33, cyan = 36
+    }
+
+    /// Source: no-color.org.
+    private static let refusesColors = ProcessInfo.processInfo.environment["NO_COLOR"].map { !$0.isEmpty } ?? false
+    /// Whether standard error is a terminal that shows colours.
+    static let usesColor = isatty(2) == 1 && !refusesColors
+    /// Whether standard output is a terminal that shows colours.
+    static let colorsOutput = isInteractive && !refusesColors
+
+    /// Colours text for standard output, if that is a terminal.
+    static func colored(_ text: String, _ color: Color?) -> String {
+        guard let color, colorsOutput else { return text }
+        return "\u{1b}[\(color.rawValue)m\(text)\u{1b}[0m"
+    }
 
     static func report(_ diagnostics: [Diagnostic]) {
         error(DiagnosticRenderer(usesColor: usesColor).render(diagnostics))

@@ -1,4 +1,5 @@
 import Clocks
+import Foundation
 import JSON
 import Observability
 
@@ -15,45 +16,49 @@ struct TextTable {
             /// Milliseconds, shown with a unit.
             case duration
             case bytes
+            case number
+            /// A part of 1.
+            case percent
+            case yesOrNo
+            /// Hexadecimal digits, of which the first tell enough.
+            case digest
         }
 
         let head: String
         let member: String
         var form = Form.asSent
+        /// The colour of a row's cell on a terminal.
+        var color: @Sendable (JSONValue) -> Terminal.Color? = { _ in nil }
 
-        init(_ head: String, _ member: String, _ form: Form = .asSent) {
-            (self.head, self.member, self.form) = (head, member, form)
+        init(
+            _ head: String, _ member: String, _ form: Form = .asSent,
+            color: @escaping @Sendable (JSONValue) -> Terminal.Color? = { _ in nil }
+        ) {
+            (self.head, self.member, self.form, self.color) = (head, member, form, color)
         }
 
         init(stringLiteral name: String) { self.init(name, name) }
 
         fileprivate func value(in row: JSONValue) -> JSONValue? {
-            guard let number = row[member]?.intValue else { return row[member] }
+            if form == .yesOrNo { return row[member]?.boolValue.map { $0 ? "yes" : "no" } }
+            if form == .digest { return row[member]?.stringValue.map { .string($0.prefix(12) + "…") } }
+            guard let number = row[member]?.doubleValue else { return row[member] }
             switch form {
-            case .asSent: return row[member]
-            case .time: return .string(UTCTime.text(epochMs: number))
-            case .timeFromNow: return .string(UTCTime.text(epochMs: WallClock.nowMs() + number))
-            case .duration: return .string(Self.duration(ms: number))
-            case .bytes: return .string(Self.bytes(number))
+            case .asSent, .yesOrNo, .digest: return row[member]
+            case .time: return .string(UTCTime.text(epochMs: Int64(number)))
+            case .timeFromNow: return .string(UTCTime.text(epochMs: WallClock.nowMs() + Int64(number)))
+            case .duration: return .string(HumanUnits.duration(ms: number))
+            case .bytes: return .string(HumanUnits.bytes(number))
+            case .number: return .string(HumanUnits.number(number))
+            case .percent: return .string(HumanUnits.percent(number))
             }
         }
 
-        static func duration(ms: Int64) -> String {
-            switch ms {
-            case ..<1_000: "\(ms) ms"
-            case ..<120_000: "\(ms / 1_000) s"
-            case ..<7_200_000: "\(ms / 60_000) min"
-            case ..<172_800_000: "\(ms / 3_600_000) h"
-            default: "\(ms / 86_400_000) d"
-            }
-        }
-
-        static func bytes(_ count: Int64) -> String {
-            switch count {
-            case ..<1_024: "\(count) B"
-            case ..<(1 << 20): "\(count >> 10) KiB"
-            case ..<(1 << 30): "\(count >> 20) MiB"
-            default: "\(count >> 30) GiB"
+        /// Whether the cells are numbers, which end below each other.
+        fileprivate var isRight: Bool {
+            switch form {
+            case .duration, .bytes, .number, .percent: true
+            case .asSent, .time, .timeFromNow, .yesOrNo, .digest: false
             }
         }
     }
@@ -66,22 +71,18 @@ struct TextTable {
         self.rows = rows
     }
 
-    /// Lists the members of an object, those of inner objects by their path.
-    init(members object: JSONValue) {
-        self.init(columns: ["name", "value"], rows: Self.rows(of: object, ""))
+    /// Lists what is known under words for people; null is left out.
+    init(facts: [(String, JSONValue?)]) {
+        let known = facts.filter { $0.1 != nil && $0.1 != .null }
+        self.init(
+            columns: [.init("", "name"), .init("", "value")],
+            rows: known.map { ["name": .string($0.0), "value": $0.1 ?? .null] })
     }
 
-    private static func rows(of value: JSONValue, _ path: String) -> [JSONValue] {
-        switch value {
-        case .object(let object):
-            object.entries.flatMap { rows(of: $0.value, path.isEmpty ? $0.key : "\(path).\($0.key)") }
-        case .array(let elements) where elements.contains { $0.objectValue != nil }:
-            elements.enumerated().flatMap { rows(of: $0.element, "\(path)[\($0.offset)]") }
-        case .null, .bool, .int, .double, .string, .array: [["name": .string(path), "value": value]]
-        }
-    }
+    var text: String { text(isColored: Terminal.colorsOutput) }
 
-    var text: String {
+    /// - Parameter isColored: whether the reader is a terminal that shows colours.
+    func text(isColored: Bool) -> String {
         // The last column need not be cut off.
         let cells = rows.map { row in
             columns.indices.map { Self.cell(columns[$0].value(in: row), isCut: $0 != columns.count - 1) }
@@ -90,20 +91,75 @@ struct TextTable {
         let widths = columns.indices.map { column in
             ([heads[column]] + cells.map { $0[column] }).map(\.count).max() ?? 0
         }
-        return ([heads] + cells).map { line in
-            zip(line, widths).map { text, width in
-                text + String(repeating: " ", count: width - text.count)
+        func line(_ texts: [String], _ color: (Int) -> Terminal.Color?) -> String {
+            columns.indices.map { index in
+                let space = String(repeating: " ", count: widths[index] - texts[index].count)
+                let text = isColored ? Terminal.colored(texts[index], color(index)) : texts[index]
+                return columns[index].isRight ? space + text : text + space
             }.joined(separator: "  ").trimmingSuffix(" ")
-        }.joined(separator: "\n")
+        }
+        let body = zip(rows, cells).map { row, texts in line(texts) { columns[$0].color(row) } }
+        if heads.allSatisfy(\.isEmpty) { return body.joined(separator: "\n") }
+        return ([line(heads) { _ in .bold }] + body).joined(separator: "\n")
     }
+
+    /// The characters of a cell that are shown, unless it is the last one of its row.
+    private static let cellMax = 40
 
     private static func cell(_ value: JSONValue?, isCut: Bool) -> String {
         switch value {
-        case nil, .null?: "-"
-        case .string(let text)?: isCut && text.count > 40 ? String(text.prefix(12)) + "…" : text
-        case .array(let values)?: values.map { cell($0, isCut: isCut) }.joined(separator: isCut ? "," : "; ")
-        case .some(let value): value.description
+        case nil, .null?: return "-"
+        case .string(let text)?:
+            if isCut, text.count >= 32, text.allSatisfy(\.isHexDigit) { return text.prefix(12) + "…" }
+            return isCut && text.count > cellMax ? text.prefix(cellMax - 1) + "…" : text
+        case .array(let values)?:
+            return values.map { cell($0, isCut: isCut) }.joined(separator: isCut ? "," : "; ")
+        case .some(let value): return value.description
         }
+    }
+}
+
+/// Numbers as the console writes them.
+enum HumanUnits {
+    /// At most two decimals below 10, none above; thousands are separated.
+    static func number(_ value: Double) -> String {
+        guard value.isFinite else { return "-" }
+        if abs(value) < 10 {
+            let rounded = (value * 100).rounded() / 100
+            return rounded == rounded.rounded() ? "\(Int64(rounded))" : "\(rounded)"
+        }
+        guard abs(value) < 1e15 else { return "\(value)" }
+        var digits = "\(Int64(abs(value).rounded()))"
+        var groups: [Substring] = []
+        while digits.count > 3 {
+            groups.insert(digits.suffix(3), at: 0)
+            digits = String(digits.dropLast(3))
+        }
+        return (value < 0 ? "-" : "") + ([Substring(digits)] + groups).joined(separator: ",")
+    }
+
+    static func duration(ms: Double) -> String {
+        if abs(ms) < 1_000 { return "\(number(ms)) ms" }
+        let seconds = ms / 1_000
+        return switch seconds {
+        case ..<120: "\(number(seconds.rounded())) s"
+        case ..<7_200: "\(number((seconds / 60).rounded())) min"
+        case ..<172_800: "\(number((seconds / 3_600).rounded())) h"
+        default: "\(number((seconds / 86_400).rounded())) days"
+        }
+    }
+
+    static func bytes(_ count: Double) -> String {
+        var (value, unit) = (count, 0)
+        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        while abs(value) >= 1_024, unit < units.count - 1 { (value, unit) = (value / 1_024, unit + 1) }
+        return "\(number(value)) \(units[unit])"
+    }
+
+    static func percent(_ share: Double) -> String { "\(number(share * 100)) %" }
+
+    static func plural(_ count: Int64, _ one: String, _ many: String? = nil) -> String {
+        "\(number(Double(count))) \(count == 1 ? one : many ?? one + "s")"
     }
 }
 

@@ -1,8 +1,7 @@
-import Foundation
 import JSON
 import Observability
 
-/// Answers of why, trace and tail for people.
+/// Answers of why for people.
 struct WhyText {
     private let answer: JSONValue
 
@@ -10,18 +9,11 @@ struct WhyText {
         self.answer = answer
     }
 
-    /// Whether standard output is a terminal that shows colours.
-    private static let usesColor = isatty(1) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
-
-    private static func colored(_ text: String, _ code: Int) -> String {
-        usesColor ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
-    }
-
     var text: String {
         let verdict = answer["verdict"] ?? .null
         let state = Self.text(verdict, "state")
         var lines = [
-            Self.colored(state.uppercased(), ["fresh": 32, "unclear": 33][state] ?? 31) + "  "
+            Terminal.colored(state.uppercased(), ["fresh": .green, "unclear": .yellow][state] ?? .red) + "  "
                 + Self.text(verdict, "code"),
             Self.text(verdict, "sentence"),
         ]
@@ -39,7 +31,7 @@ struct WhyText {
 
     private static func time(_ ms: Int64) -> String { ms > 0 ? UTCTime.text(epochMs: ms) : "never" }
 
-    private static func head(_ title: String) -> [String] { ["", colored(title, 1)] }
+    private static func head(_ title: String) -> [String] { ["", Terminal.colored(title, .bold)] }
 
     private func rows(_ name: String) -> [JSONValue] { answer[name]?.arrayValue ?? [] }
 
@@ -99,13 +91,26 @@ struct WhyText {
 
     private var gateways: [String] {
         let rows = rows("gateways")
-        return table("Gateways", rows, ["node", "holds", "bytes", "isAwaitingOwner", "isDraining"])
+        let words = ["sameAsDatabase": "as the database", "older": "older", "nothing": "nothing"]
+        let shown = rows.map { row -> JSONValue in
+            var row = row.objectValue ?? [:]
+            row["holds"] = .string(words[row["holds"]?.stringValue ?? ""] ?? "unknown")
+            return .object(row)
+        }
+        let columns: [TextTable.Column] = [
+            "node",
+            .init("holds", "holds") {
+                ["as the database": .green, "older": .red, "nothing": .yellow][$0["holds"]?.stringValue ?? ""]
+            }, .init("size", "bytes", .bytes), .init("waits for the owner", "isAwaitingOwner", .yesOrNo),
+            .init("draining", "isDraining", .yesOrNo),
+        ]
+        return table("Gateways", shown, columns)
             + table(
                 "Sessions", rows.flatMap { $0["sessions"]?.arrayValue ?? [] },
                 [
-                    "session", "protocol", "uid", "subscription", .init("pending bytes", "pendingBytes"),
-                    .init("queued", "queuedResults"), .init("token for ms", "tokenExpiresInMs"),
-                    .init("suspended", "isSuspended"),
+                    "session", "protocol", "uid", "subscription", .init("pending", "pendingBytes", .bytes),
+                    .init("queued", "queuedResults"), .init("token for", "tokenExpiresInMs", .duration),
+                    .init("suspended", "isSuspended", .yesOrNo),
                 ])
             + table(
                 "Ended", self.rows("ended"), [.init("at", "atMs", .time), "session", "uid", "reason"])
@@ -127,44 +132,14 @@ struct WhyText {
     private var runs: [String] {
         table(
             "Runs", rows("runs"),
-            [.init("at", "startedAtMs", .time), "ms", "causes", "coalesced", "outcome", "gateways", "error"])
+            [
+                .init("at", "startedAtMs", .time), .init("took", "ms", .duration), "causes", "coalesced", "outcome",
+                "gateways", "error",
+            ])
     }
 
     private var rules: [String] {
         let missing = answer["staticRules"]?["missing"]?.arrayValue ?? []
         return table("Mutations that no rule is about", missing, ["mutation", "tables", "rule"])
-    }
-
-    // MARK: Traces and tails
-
-    static func trace(_ answer: JSONValue) -> String {
-        let rows = (answer["spans"]?.arrayValue ?? []).map { span -> JSONValue in
-            let ms = span["ms"]?.doubleValue ?? 0
-            let details = (span.objectValue?.entries ?? []).filter { !["kind", "node", "ms"].contains($0.key) }
-            return [
-                "ms": .string((ms >= 0 ? "+" : "") + "\(ms)"), "step": span["kind"] ?? "", "node": span["node"] ?? "",
-                "details": .string(details.map { "\($0.key) \(short($0.value))" }.joined(separator: ", ")),
-            ]
-        }
-        return
-            ([text(answer, "sentence"), ""]
-            + [TextTable(columns: ["ms", "step", "node", "details"], rows: rows).text]).joined(separator: "\n")
-    }
-
-    private static func short(_ value: JSONValue) -> String {
-        guard let text = value.stringValue else { return value.description }
-        return text.count == 64 ? text.prefix(8) + "…" : text
-    }
-
-    static func tail(_ kind: String, _ entry: JSONValue) -> String {
-        if kind == "dropped" { return "… \(int(entry, "count")) entries of \(text(entry, "node")) dropped" }
-        if kind == "node" {
-            let reason = text(entry, "reason")
-            return "… node \(text(entry, "node")) \(text(entry, "state"))" + (reason.isEmpty ? "" : ": \(reason)")
-        }
-        let shown = (entry.objectValue?.entries ?? []).filter { !["atMs", "node"].contains($0.key) }
-            .map { "\($0.key)=\(short($0.value))" }.joined(separator: " ")
-        let padded = kind.padding(toLength: 8, withPad: " ", startingAt: 0)
-        return "\(time(int(entry, "atMs"))) \(text(entry, "node")) \(colored(padded, 36)) \(shown)"
     }
 }

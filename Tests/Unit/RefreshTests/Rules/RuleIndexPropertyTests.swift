@@ -80,10 +80,10 @@ import Testing
                 }
                 for trigger in rules.triggers where trigger.mutation == event.operation {
                     switch evaluate(trigger, rules, event) {
-                    case true?: live[slot, default: []].insert(.trigger)
+                    case true?: live[slot, default: []].formUnion(.trigger(trigger.id.number))
                     case false?: break
                     case nil:
-                        live[slot, default: []].insert(.trigger)
+                        live[slot, default: []].formUnion(.trigger(trigger.id.number))
                         errors[trigger.id, default: 0] += 1
                     }
                 }

@@ -122,11 +122,11 @@ import Testing
             [try RefreshFixture.trigger(nil)],
             keys: [RefreshFixture.key("1"), RefreshFixture.key("1"), RefreshFixture.key("2")])
         index.insert(7, rules: rules)
-        #expect(index.match(RefreshFixture.event("M")).live.map(\.causes) == [.trigger])
+        #expect(index.match(RefreshFixture.event("M")).live.map(\.causes) == [.trigger(0)])
         #expect(
             index.match(RefreshFixture.event("N", keys: [RefreshFixture.key("2")])).live.map(\.causes) == [.implicit])
         let both = index.match(RefreshFixture.event("M", keys: [RefreshFixture.key("2"), RefreshFixture.key("1")]))
-        #expect(both.live.map(\.causes) == [[.trigger, .implicit]])
+        #expect(both.live.map(\.causes) == [[.trigger(0), .implicit]])
         #expect(
             matched(
                 index,

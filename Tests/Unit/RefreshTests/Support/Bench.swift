@@ -45,12 +45,12 @@ struct Bench {
         return Asked(machine.eventsArrived(Self.shard, [EventEntry(id: lastID, event: event)], nowMs: nowMs))
     }
 
-    mutating func finish(_ batch: RunBatch, _ outcome: RunOutcome) -> Asked {
-        finish(batch, Array(repeating: outcome, count: batch.items.count))
+    mutating func finish(_ batch: RunBatch, _ outcome: RunOutcome, micros: UInt64 = 0) -> Asked {
+        finish(batch, Array(repeating: outcome, count: batch.items.count), micros: micros)
     }
 
-    mutating func finish(_ batch: RunBatch, _ outcomes: [RunOutcome]) -> Asked {
-        Asked(machine.runFinished(batch, outcomes, nowMs: nowMs))
+    mutating func finish(_ batch: RunBatch, _ outcomes: [RunOutcome], micros: UInt64 = 0) -> Asked {
+        Asked(machine.runFinished(batch, outcomes, micros: micros, nowMs: nowMs))
     }
 
     mutating func advance(_ ms: Int64) -> Asked {
