@@ -38,6 +38,8 @@ struct LiveQueryState: Sendable {
     /// Why the result was read, and whether it was another one than before.
     struct Effect {
         let isChanged: Bool
+        /// Whether there was no result to compare with.
+        var isFirst = false
         let causes: RuleIndex.Causes
         let check: Check?
     }
@@ -331,7 +333,9 @@ extension LiveQueryState {
         runs += 1
         let former = digest
         func effect(_ found: Digest) -> Effect {
-            Effect(isChanged: former != nil && former != found, causes: runningCauses, check: runningCheck)
+            Effect(
+                isChanged: former != nil && former != found, isFirst: former == nil, causes: runningCauses,
+                check: runningCheck)
         }
         let end: RunEnd
         // Unless another run follows instead.
