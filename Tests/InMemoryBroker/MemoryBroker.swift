@@ -37,6 +37,8 @@ package final class MemoryBroker: Broker {
         try serve { _, _ in }
     }
 
+    package func memory(ofServersWith keys: [String]) async throws(BrokerError) -> [BrokerMemory] { [] }
+
     package func close() async {
         let pending = store.withLock { state in
             state.isClosed = true

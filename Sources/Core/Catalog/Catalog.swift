@@ -34,6 +34,9 @@ package struct Catalog: Sendable {
     /// Suggestions for improvement, in order of place; only `freshet check` shows them.
     package var lints: [Diagnostic] { connectors.values.flatMap(\.lints).sorted() }
 
+    /// The names of the fields and variables that comments hide from operators (`RedactComment`).
+    package let redactedNames: Set<String>
+
     private let resolvers: [ResolverSchema]
     private let refreshed: [OperationReference: [OperationReference]]
     private let conditionReads: [OperationReference: AuthReads]
@@ -45,6 +48,8 @@ package struct Catalog: Sendable {
     ) throws(CatalogError) -> Catalog {
         var sink = DiagnosticSink()
         let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
+        let redacted = (project.schemaFiles + project.connectors.flatMap(\.files))
+            .reduce(into: Set()) { $0.formUnion(RedactComment.names(in: $1, sink: &sink)) }
         let tables = GeneratedAPI(schema: schema)
         let resolvers = resolvers(of: project, tables, &sink)
         if options.omitsInvalidOperations { try sink.throwIfErrors() }
@@ -70,13 +75,15 @@ package struct Catalog: Sendable {
         return Catalog(
             serviceID: project.serviceID, location: project.location, schema: schema,
             resolvers: resolvers, connectors: connectors,
-            warnings: project.warnings + sink.diagnostics, sqlReads: project.sqlReads)
+            warnings: project.warnings + sink.diagnostics, sqlReads: project.sqlReads, redactedNames: redacted)
     }
 
     private init(
         serviceID: String, location: String, schema: Schema, resolvers: [ResolverSchema],
-        connectors: [String: Connector], warnings: [Diagnostic], sqlReads: SQLReads
+        connectors: [String: Connector], warnings: [Diagnostic], sqlReads: SQLReads,
+        redactedNames: Set<String>
     ) {
+        self.redactedNames = redactedNames
         self.sqlReads = sqlReads
         self.serviceID = serviceID
         self.location = location

@@ -44,6 +44,11 @@ package struct CatalogSet: Sendable {
         conditionReads = others.isEmpty ? nil : Catalog.conditionReads(operations)
     }
 
+    /// The names of the fields and variables that comments of any version hide from operators.
+    package var redactedNames: Set<String> {
+        ([current] + others).reduce(into: Set()) { $0.formUnion($1.catalog.redactedNames) }
+    }
+
     /// The fields, by table, whose values events tell for queries of any version; nil if no query needs them.
     package let recordedFields: [String: RecordedFields]?
 

@@ -25,7 +25,7 @@ struct RefreshComment {
             let line = String(decoding: text[lineStart..<lineEnd], as: UTF8.self).trimmed
             guard line.hasPrefix("#") else { break }
             let words = line.drop { $0 == "#" }.split(whereSeparator: \.isWhitespace)
-            if let first = words.first, first == mark {
+            if let first = words.first, first == mark, words.dropFirst().first.map(String.init) != RedactComment.word {
                 let found = self.mode(words.dropFirst())
                 if found == nil {
                     sink.report(

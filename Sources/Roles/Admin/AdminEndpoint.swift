@@ -6,6 +6,7 @@ import LiveModel
 package import Logging
 import NIOCore
 import NIOHTTP1
+import Sessions
 import Synchronization
 
 /// A request with who sent it.
@@ -31,6 +32,7 @@ package final class AdminEndpoint: HTTPHandler {
     private let access: AdminAccess
     private let audit: Logger
     private let nowMs: @Sendable () -> Int64
+    private let looks = Mutex(LookLog())
     /// Log budgets for requests of unknown and of known callers: the former must not crowd out the latter.
     private let refusals: Mutex<(anonymous: RefusalBudget, operators: RefusalBudget)>
 
@@ -84,16 +86,41 @@ package final class AdminEndpoint: HTTPHandler {
         _ request: AdminRequest, _ found: Result<AdminRoutes.Match, RequestError>, _ exchange: HTTPExchange
     ) {
         if let operations, AdministratorOperations.owns(request.http.path) {
-            audit.notice(
-                "administrator operation", metadata: ["who": "\(who(request))", "what": "\(request.http.path)"])
-            return operations.handle(request.http, exchange)
+            let metadata: Logger.Metadata = ["who": "\(who(request))", "what": "\(request.http.path)"]
+            return operations.handle(request.http, exchange) { [audit] read in
+                audit.notice(
+                    "administrator operation", metadata: metadata.merging(Self.about(read)) { former, _ in former })
+            }
         }
         do throws(RequestError) {
             let match = try found.get()
-            perform(match, try match.arguments(request.http.queryItems), request, exchange)
+            perform(match, try arguments(match, request.http), request, exchange)
         } catch {
             // A report that does not exist changes nothing; anything else is on record.
             if request.http.method == .GET { fail(exchange, error) } else { refuse(request, exchange, error) }
+        }
+    }
+
+    /// - Throws: `.badRequest`, `.unsupportedMediaType`.
+    private func arguments(
+        _ match: AdminRoutes.Match, _ request: HTTPRequest
+    ) throws(RequestError) -> AdminArguments {
+        let body = match.route.takesBody ? AdminArguments.items(ofBody: try request.jsonBody()) : []
+        return try match.arguments(request.queryItems + body)
+    }
+
+    /// Describes an administrator's operation without what it reads and writes.
+    private static func about(_ read: Result<AdministratorRequest, RequestError>) -> Logger.Metadata {
+        switch read {
+        case .failure(let error): return ["result": "\(error.message)"]
+        case .success(let request):
+            var metadata: Logger.Metadata = [
+                "as": "\(request.isImpersonated ? request.auth?.uid ?? "signed out" : "administrator")"
+            ]
+            if let name = request.operationName { metadata["operation"] = "\(name)" }
+            // The text may hold values. By its digest two of them can be compared.
+            if let text = request.query { metadata["text"] = "sha256:\(Digest(of: Array(text.utf8)).hex)" }
+            return metadata
         }
     }
 
@@ -102,16 +129,19 @@ package final class AdminEndpoint: HTTPHandler {
     ) {
         let services = services
         if match.route.isLook { auditLook(arguments, request) }
+        let person = person(request)
         switch match.route.work {
-        case .response(let respond): respond(services, arguments, request.http, exchange)
-        case .report(let report): answer(exchange) { try await report(services, arguments) }
+        case .response(let respond):
+            PeerReports.$person.withValue(person) { respond(services, arguments, request.http, exchange) }
+            if match.route.mediaType == Self.eventStream { end(exchange, with: request.caller) }
+        case .report(let report): answer(exchange, to: person) { try await report(services, arguments) }
         case .personal(let report):
             let refused = request.caller.map { access.refusedActions(of: $0) } ?? [:]
-            answer(exchange) { try await report(services, arguments, refused) }
+            answer(exchange, to: person) { try await report(services, arguments, refused) }
         case .gathered(let report):
             // Another node, or a client of a former version, gets the node's own part.
             if request.http.header(PeerReports.header) != nil || match.isFormer {
-                return answer(exchange) { try await report.part(services, arguments) }
+                return answer(exchange, to: person) { try await report.part(services, arguments) }
             }
             let isPost = match.route.method == .POST
             if isPost, !match.route.isLook {
@@ -119,7 +149,7 @@ package final class AdminEndpoint: HTTPHandler {
                     .joined(separator: " ")
                 audit.notice("admin action", metadata: ["who": "\(who(request))", "what": "\(what)"])
             }
-            answer(exchange) {
+            answer(exchange, to: person) {
                 try await report.gathered(services, arguments, path: match.route.path, isPost: isPost)
             }
         case .action(let make):
@@ -135,8 +165,7 @@ package final class AdminEndpoint: HTTPHandler {
         _ action: NodeOperator.Action, _ arguments: AdminArguments, _ request: AdminRequest, _ exchange: HTTPExchange
     ) {
         let who = who(request)
-        // The other node knows this one's token, not the user.
-        let name = request.caller?.name ?? operatorName(request.http)
+        let name = person(request) ?? "-"
         let path = request.http.path
         let node = request.http.header(PeerReports.header) == nil ? arguments["node"].map { NodeID($0) } : nil
         Task {
@@ -159,16 +188,50 @@ package final class AdminEndpoint: HTTPHandler {
         }
     }
 
-    /// Writes who looks at which users' data. Variables and claims are such data themselves.
+    private static let eventStream = "text/event-stream"
+
+    /// Ends an event stream when the token of its reader expires.
+    private func end(_ exchange: HTTPExchange, with caller: AdminCaller?) {
+        guard let expiresAtMs = caller?.expiresAtMs else { return }
+        let leftMs = max(0, expiresAtMs - nowMs())
+        exchange.eventLoop.execute { [weak exchange] in
+            guard let exchange, !exchange.isClosed else { return }
+            let end = exchange.eventLoop.scheduleTask(in: .milliseconds(leftMs)) { [weak exchange] in
+                exchange?.abandonStream()
+            }
+            exchange.onClose { end.cancel() }
+        }
+    }
+
+    /// The values of a request that the audit log has. Variables, claims and conditions are users' data themselves.
+    private static let auditedNames = ["key", "operation", "session", "uid", "user", "as", "mutation", "node"]
+
+    /// Writes who looks at which users' data, once for a look that asks repeatedly.
     private func auditLook(_ arguments: AdminArguments, _ request: AdminRequest) {
-        var metadata: Logger.Metadata = ["who": "\(who(request))", "what": "\(request.http.path)"]
-        for name in ["key", "operation", "session", "uid"] {
+        var metadata: Logger.Metadata = ["what": "\(request.http.path)"]
+        for name in Self.auditedNames {
             if let value = arguments[name] { metadata[name] = "\(value)" }
         }
         if let peer = request.http.header(PeerReports.header) {
             metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))"
         }
+        if request.http.method == .GET {
+            let values = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            // A client may use another port for each request.
+            let look = ([who(request, withPort: false)] + values).joined(separator: "\n")
+            guard let unlogged = looks.withLock({ $0.asked(look, nowMs: nowMs()) }) else { return }
+            if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+        }
+        metadata["who"] = "\(who(request))"
         audit.notice("admin look", metadata: metadata)
+    }
+
+    /// The person who asks: the token's user, or the name that the sender chose; nil without one. Other nodes know this
+    /// one's token, not the user.
+    private func person(_ request: AdminRequest) -> String? {
+        if let name = request.caller?.name { return name }
+        let name = operatorName(request.http)
+        return name == Self.nobody ? nil : name
     }
 
     /// Refuses a request and logs it, within the log budget.
@@ -190,8 +253,11 @@ package final class AdminEndpoint: HTTPHandler {
     }
 
     /// Describes the sender for the audit log.
-    private func who(_ request: AdminRequest) -> String {
-        let peer = request.http.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
+    private func who(_ request: AdminRequest, withPort: Bool = true) -> String {
+        let peer =
+            request.http.remoteAddress.map { address in
+                (address.ipAddress ?? "local") + (withPort ? ":\(address.port ?? 0)" : "")
+            } ?? "?"
         let credential =
             request.caller?.description
             ?? (request.http.header("authorization") == nil ? "no token" : "wrong token")
@@ -200,13 +266,17 @@ package final class AdminEndpoint: HTTPHandler {
 
     /// The sender chooses the name; the credential and the address are verified.
     private func operatorName(_ request: HTTPRequest) -> String {
-        request.header("x-freshet-operator").map { String($0.prefix(Self.operatorBytesMax)) } ?? "-"
+        request.header(PeerReports.personHeader).map { String($0.prefix(Self.operatorBytesMax)) } ?? Self.nobody
     }
 
-    private func answer(_ exchange: HTTPExchange, _ make: @escaping @Sendable () async throws -> JSONValue) {
+    private static let nobody = "-"
+
+    private func answer(
+        _ exchange: HTTPExchange, to person: String?, _ make: @escaping @Sendable () async throws -> JSONValue
+    ) {
         Task {
             do {
-                respond(exchange, try await make())
+                respond(exchange, try await PeerReports.$person.withValue(person, operation: make))
             } catch let error as RequestError {
                 fail(exchange, error)
             } catch {

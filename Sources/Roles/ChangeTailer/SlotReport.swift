@@ -36,6 +36,22 @@ package struct SlotReport: Sendable, Hashable {
     }
 }
 
+extension SlotReport {
+    /// Why the log is not read, or may not be soon, in words; nil without a problem.
+    package var problem: String? {
+        let health: String? =
+            switch SlotHealth(slot) {
+            case .ok: nil
+            case .unreserved: "the replication slot \(name) may be lost soon: its log is not reserved"
+            case .lost: "the replication slot \(name) is lost"
+            case .missing: obstacle == nil ? "the replication slot \(name) does not exist" : nil
+            }
+        let problems = [health, obstacle].compactMap { $0 }
+        if !problems.isEmpty { return problems.joined(separator: "; ") }
+        return slot?.reader == nil ? "no node reads the replication slot \(name)" : nil
+    }
+}
+
 /// The condition of the slot, also of one that does not exist.
 package enum SlotHealth: String, MetricLabelValue {
     case ok, unreserved, lost, missing

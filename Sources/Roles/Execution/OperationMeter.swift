@@ -63,6 +63,7 @@ package final class OperationMeter: Sendable {
         var costs = OperationCosts()
         costs.requests = 1
         costs.requestMicros = micros
+        costs.lastRequestMs = clock.nowMs()
         add(costs, of: operation)
     }
 

@@ -38,6 +38,7 @@ package final class ServedCatalogs: Sendable {
     }
 
     private let state: Mutex<State>
+    private let listener = Mutex<(@Sendable (CatalogSet) -> Void)?>(nil)
 
     /// - Parameter loadedDeployment: by default the greatest, for a node that follows no deployments.
     package init(_ set: CatalogSet, loadedDeployment: Int64 = .max) {
@@ -55,7 +56,15 @@ package final class ServedCatalogs: Sendable {
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
     package var set: CatalogSet { snapshot.set }
 
+    /// Calls `body` with the present versions, and with each further set of versions before it is served. There is one
+    /// listener.
+    package func onReplace(_ body: @escaping @Sendable (CatalogSet) -> Void) {
+        listener.withLock { $0 = body }
+        body(set)
+    }
+
     package func replace(_ set: CatalogSet, loadedDeployment: Int64) {
+        listener.withLock { $0 }?(set)
         let last = snapshot
         // Parsing is slow, so it happens outside the lock that requests need.
         let snapshot = Snapshot(set: set, known: [last.lookup] + last.formers, loadedDeployment: loadedDeployment)

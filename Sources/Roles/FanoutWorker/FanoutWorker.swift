@@ -152,8 +152,9 @@ package actor FanoutWorker {
         let before = machine.resultsRead
         let effects = machine.runFinished(id, outcomes, micros: micros, nowMs: clock.nowMs())
         let cutShort = outcomes.count { if case .cutShort = $0 { true } else { false } }
+        let failed = outcomes.count { if case .failed = $0 { true } else { false } }
         metrics.ran(
-            outcomes.count, changed: machine.resultsRead - before, cutShort: cutShort,
+            outcomes.count, changed: machine.resultsRead - before, cutShort: cutShort, failed: failed,
             took: .microseconds(Int64(clamping: micros)))
         perform(effects)
     }
@@ -263,6 +264,8 @@ package actor FanoutWorker {
 
     package var conditionErrorCounts: [Trigger.ID: UInt64] { machine.refresh.conditionErrorCounts }
     package var liveQueryCount: Int { machine.refresh.liveQueryCount }
+    /// The live queries whose last run failed. Iterates over all.
+    package var failing: FailingLiveQueries { machine.refresh.failing }
 
     package var refreshCounts: [OperationReference: RefreshCounts] { machine.refresh.refreshCounts }
     package var runsInFlight: Int { machine.refresh.runsInFlightCount }

@@ -20,6 +20,8 @@ package struct WorkerMetrics: Sendable {
     private let runs = Metric.counter("freshet_refresh_runs_total", "runs of live queries")
     private let cutShort = Metric.counter(
         "freshet_refresh_cut_short_total", "runs cut short because they took long, to be repeated apart from others")
+    private let failed = Metric.counter(
+        "freshet_refresh_failed_total", "runs of live queries that failed; clients keep the last result meanwhile")
     private let changed = Metric.counter("freshet_refresh_changed_total", "runs with a changed result")
     private let replicaAnswered = Metric.gauge(
         "freshet_refresh_replica_answered", "runs answered by a replica since the start")
@@ -80,10 +82,11 @@ package struct WorkerMetrics: Sendable {
 
     /// Records one statement for some live queries of an operation.
     /// - Parameter count: the live queries of one statement.
-    func ran(_ count: Int, changed results: Int, cutShort cuts: Int, took duration: Duration) {
+    func ran(_ count: Int, changed results: Int, cutShort cuts: Int, failed failures: Int, took duration: Duration) {
         runSeconds.record(duration: duration)
         runs.increment(by: Int64(count))
         cutShort.increment(by: Int64(cuts))
+        failed.increment(by: Int64(failures))
         changed.increment(by: Int64(results))
     }
 

@@ -1,6 +1,6 @@
-import HTTPServer
-import JSON
-import LiveModel
+package import HTTPServer
+package import JSON
+package import LiveModel
 import NIOCore
 import NIOHTTP1
 import Sessions
@@ -52,7 +52,7 @@ extension HTTPHeaders {
 extension HTTPRequest {
     /// Parses the body as a JSON object; an empty body is an empty object.
     /// - Throws: `.unsupportedMediaType` or `.badRequest`.
-    func jsonBody() throws(RequestError) -> JSONObject {
+    package func jsonBody() throws(RequestError) -> JSONObject {
         if let type = header("content-type") {
             guard type == "application/json" || Self.essence(of: type) == "application/json" else {
                 throw RequestError(.unsupportedMediaType, "the body must be application/json")

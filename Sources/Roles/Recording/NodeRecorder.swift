@@ -37,7 +37,10 @@ package final class NodeRecorder: Sendable {
     /// Whether anything is recorded beyond traces that clients ask for.
     package var isOn: Bool { isRecording.load(ordering: .relaxed) }
 
-    package var redaction: Redaction { settings.redaction }
+    package var redaction: Redaction { recorder.withLock { $0.redaction } }
+
+    /// Hides the names that the project's versions in service mark, besides those of the settings.
+    package func redact(_ names: Set<String>) { change { $0.redact(names) } }
 
     /// Called when the worker is to notice more or less.
     package func onScopeChanged(_ listener: @escaping @Sendable () -> Void) {
@@ -200,15 +203,26 @@ package final class NodeRecorder: Sendable {
         }
     }
 
-    /// Notes that a session began to follow a live query, or left it.
+    /// The reason of subscriptions that their clients ended.
+    package static let left = "left"
+
+    /// Notes that a suspended session goes on.
+    package func resumed(_ session: UInt64) { recorder.withLock { $0.endedSessions.resumed(name(session)) } }
+
+    /// Notes that a session began to follow a live query, or left it. To be called while `isOn`, and whenever the node
+    /// ends or suspends a subscription.
     package func session(
         _ session: UInt64, uid: String, _ key: LiveQueryKey, of operation: OperationReference?, leaves reason: String?
     ) {
         let nowMs = Self.nowUs() / 1_000
         if let reason {
             let end = EndRecord(session: name(session), uid: uid, reason: reason, atMs: nowMs)
-            recorder.withLock { $0.ended(end, of: key) }
+            recorder.withLock { recorder in
+                recorder.ended(end, of: key)
+                if reason != Self.left { recorder.endedSessions.ended(end.session, reason: reason, atMs: nowMs) }
+            }
         }
+        guard isOn else { return }
         flight(
             of: uid, reason == nil ? .followed : .left, session, operation: operation?.description ?? "",
             reason.map { ["reason": .string($0)] } ?? [:])

@@ -137,6 +137,13 @@ package final class HTTPExchange: @unchecked Sendable {
         }
     }
 
+    /// Closes the connection of a stream that is not complete, as if the client had left.
+    package func abandonStream() {
+        onLoop { exchange in
+            if case .streaming = exchange.phase { exchange.closeUnfinishedStream() }
+        }
+    }
+
     /// Calls `body` on the event loop whenever all queued bytes have been sent, until the response is complete. Setting
     /// a callback replaces the previous one.
     package func onDrained(_ body: @escaping @Sendable () -> Void) {

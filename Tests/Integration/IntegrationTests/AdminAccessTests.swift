@@ -86,6 +86,7 @@ struct AdminAccessTests {
                     // A key set that is named needs no configuration of the issuer.
                     settings: settings + ["admin.auth.jwksUrl=\(issuer.origin)/keys"])
                 try await reads(try #require(one.admin), issuer, key, [one.process, two.process])
+                try await looks(try #require(one.admin), issuer, key, one.process, two.process)
                 try await writes(try #require(one.admin), try #require(two.admin), issuer, key, two.process)
                 // The audit log names users, not what their clients say.
                 let audit = one.process.output
@@ -127,6 +128,43 @@ struct AdminAccessTests {
         #expect(try await HTTPCall.send(.GET, admin, path: "/readyz").status == 200, "open as before")
     }
 
+    /// The audit logs of all nodes name the person, once for a look that asks again and again. A stream ends with its
+    /// reader's token.
+    private func looks(
+        _ admin: ServerAddress, _ issuer: LocalHTTPServer, _ key: P256.Signing.PrivateKey, _ process: FreshetProcess,
+        _ other: FreshetProcess
+    ) async throws {
+        let token = try Issuer.token(key, issuer.origin)
+        for _ in 0..<3 {
+            #expect(try await Self.send(.GET, admin, "/admin/v1/sessions?user=bob", token).status == 200)
+        }
+        #expect(try await Self.send(.GET, admin, "/admin/v1/revocations", token).status == 200)
+        let impersonate: JSONObject = ["impersonate": ["authClaims": ["sub": "bob"]]]
+        let path = "/v1/projects/p/locations/us-central1/services/auctions/connectors/auctions:impersonateQuery"
+        _ = try await Self.send(
+            .POST, admin, path, token, body: ["operationName": "MyAccount", "extensions": .object(impersonate)])
+        _ = try await process.line(containing: "administrator operation")
+        let lines = process.output.split(separator: "\n")
+        let sessions = lines.filter { $0.contains("admin look") && $0.contains("/admin/v1/sessions") }
+        #expect(sessions.count == 1 && sessions.allSatisfy { $0.contains("user 42 (ann@") && $0.contains("bob") })
+        #expect(lines.contains { $0.contains("admin look") && $0.contains("/admin/v1/revocations") })
+        let call = try #require(lines.first { $0.contains("administrator operation") })
+        #expect(call.contains("MyAccount") && call.contains("as=bob") || call.contains(#""as":"bob""#), "\(call)")
+        _ = try await other.line(containing: "/admin/v1/sessions")
+        #expect(
+            other.output.split(separator: "\n").contains {
+                $0.contains("/admin/v1/sessions") && $0.contains("42 (ann@") && $0.contains("admin token")
+            })
+
+        let endsAt = Date().timeIntervalSince1970 + 3
+        let short = try Issuer.token(key, issuer.origin, ["exp": .int(Int64(endsAt))])
+        let stream = LineLog()
+        _ = try? await HTTPLines.follow(
+            admin, path: "/admin/v1/tail", headers: ["authorization": "Bearer \(short)"]
+        ) { stream.append($0) }
+        #expect(stream.isOpened && Date().timeIntervalSince1970 >= Double(Int64(endsAt)))
+    }
+
     private func writes(
         _ admin: ServerAddress, _ other: ServerAddress, _ issuer: LocalHTTPServer, _ key: P256.Signing.PrivateKey,
         _ otherProcess: FreshetProcess
@@ -137,6 +175,12 @@ struct AdminAccessTests {
         let query: JSONObject = ["query": "query { lots(limit: 1) { id } }"]
         let read = try await Self.send(.POST, admin, service + ":executeGraphqlRead", reader, body: query)
         #expect(read.status == 200, "\(read)")
+        // A long question changes nothing, either.
+        let long = String(repeating: "x", count: 20_000)
+        let why = try await Self.send(
+            .POST, admin, "/admin/v1/why", reader,
+            body: ["operation": "auctions/ListLots", "variables": ["category": .string(long)]])
+        #expect(why.status == 200 && why.body["verdict"]?["code"] == "not_followed", "\(why)")
         // A text that may hold a mutation counts as one.
         let write = try await Self.send(.POST, admin, service + ":executeGraphql", reader, body: query)
         #expect(write.status == 403 && write.message.contains("admin.writeRule"), "\(write)")

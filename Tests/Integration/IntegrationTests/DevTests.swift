@@ -62,8 +62,7 @@ struct DevTests {
 
     /// Errors in the project's files are on the page in the words of the terminal, and go once they are mended.
     private func errorsShow(_ node: FreshetProcess, _ address: ServerAddress, _ project: String) async throws {
-        guard let path = Browser.path else { return }
-        try await Browser.with(path) { browser in
+        try await Browser.with(try Browser.required()) { browser in
             let window = try await browser.open("http://\(address.host):\(address.port)/")
             _ = try await window.value(when: "document.querySelector('variable-form')")
             #expect(try await window.evaluate("document.querySelector('#notice')") == .null)

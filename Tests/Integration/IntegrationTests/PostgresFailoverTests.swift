@@ -25,12 +25,11 @@ struct PostgresFailoverTests {
         let why = "v1/why?operation=auctions/GetLot&variables=%7B%22id%22:%22\(lot)%22%7D"
         let answer = try await admin.wait(why) { $0["verdict"]?["code"] == "fresh" }
         #expect(answer.rows("warnings").contains { $0.stringValue?.hasPrefix(words) == true }, "\(answer)")
-        guard let path = Browser.path else { return }
-        try await Browser.with(path) { browser in
+        try await Browser.with(try Browser.required()) { browser in
             let page = try await WhyPage.open(browser, admin)
-            try await page?.home(says: "results stay fresh")
-            try await page?.home(says: "behind, not used")
-            try await page?.expect("fresh", "auctions/GetLot", #"{"id": "\#(lot)"}"#, says: "The screen is fresh")
+            try await page.home(says: "results stay fresh")
+            try await page.home(says: "behind, not used")
+            try await page.expect("fresh", "auctions/GetLot", #"{"id": "\#(lot)"}"#, says: "The screen is fresh")
         }
     }
 

@@ -37,10 +37,77 @@ import Testing
                 ["worker": ["conditionErrors": [["operation": "c/Q", "rule": 2, "count": 1]]]], "warning",
                 "Rule 2 of c/Q failed 1 time on a"
             ),
+            (
+                [
+                    "worker": [
+                        "liveQueries": 40, "failing": 3,
+                        "lastFailure": ["operation": "c/Q", "message": "no such table"],
+                    ]
+                ], "warning", "3 of 40 live queries on a fail, the last: c/Q: no such table."
+            ),
+            (
+                [
+                    "worker": [
+                        "liveQueries": 1, "failing": 1,
+                        "lastFailure": ["operation": "c/Q", "message": "no such table"],
+                    ]
+                ], "critical", "1 of 1 live query on a fails"
+            ),
+            (
+                ["tailer": ["state": "reading", "slot": "s", "health": "lost", "retainedBytes": 0]], "critical",
+                "The replication slot s is lost"
+            ),
+            (
+                ["tailer": ["state": "reading", "slot": "s", "health": "unreserved", "retainedBytes": 0]], "critical",
+                "The replication slot s may be lost at the next checkpoint"
+            ),
+            (
+                [
+                    "tailer": [
+                        "state": "reading", "slot": "s", "health": "ok", "retainedBytes": 900_000, "safeBytes": 102_400,
+                    ]
+                ], "warning", "The replication slot s is lost after 100 KiB more of log"
+            ),
+            (
+                [
+                    "tailer": [
+                        "state": "reading", "slot": "s", "health": "ok", "retainedBytes": 1_610_612_737,
+                        "safeBytes": .null,
+                    ]
+                ], "warning", "The database keeps 1.5 GiB of log for the slot s."
+            ),
         ] as [(JSONObject, String, String)])
     func aProblemIsNamed(_ status: JSONObject, _ level: String, _ sentence: String) {
         let overview = ClusterOverview(Self.facts(status))
         #expect(overview.level == level && overview.verdict.contains(sentence), "\(overview.verdict)")
+    }
+
+    @Test(
+        arguments: [
+            (["server": "r", "usedBytes": 10, "maxBytes": 100, "policy": "noeviction"], "ok", ""),
+            (["server": "r", "usedBytes": 10, "maxBytes": .null, "policy": "allkeys-lru"], "ok", ""),
+            (
+                ["server": "r", "usedBytes": 10, "maxBytes": 100, "policy": "allkeys-lru"], "critical",
+                "Redis r removes events when it is full (maxmemory-policy allkeys-lru); set noeviction."
+            ),
+            (
+                ["server": "r", "usedBytes": 973_079, "maxBytes": 1_048_576, "policy": "noeviction"], "warning",
+                "Redis r uses 950.3 KiB of 1 MiB; when it is full, events wait in the outbox."
+            ),
+            (["server": "r", "usedBytes": 101, "maxBytes": 100, "policy": "noeviction"], "critical", "of 100 bytes"),
+        ] as [(JSONValue, String, String)])
+    func redisIsNamedWhereItIsFullOrLosesEvents(_ server: JSONValue, _ level: String, _ sentence: String) {
+        var facts = Self.facts()
+        facts.redis = [server]
+        let overview = ClusterOverview(facts)
+        #expect(overview.level == level && overview.verdict.contains(sentence), "\(overview.verdict)")
+    }
+
+    @Test func aSlotIsNamedOnce() {
+        var facts = Self.facts()
+        let status: JSONValue = ["tailer": ["state": "standby", "slot": "s", "health": "lost", "retainedBytes": 0]]
+        facts.status = ["nodes": [status, status], "unreachable": []]
+        #expect(ClusterOverview(facts).problems.count == 1)
     }
 
     @Test func theWorstComesFirstAndTheOthersAreCounted() {

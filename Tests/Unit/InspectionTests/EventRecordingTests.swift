@@ -136,7 +136,7 @@ import Testing
             RecordedOperation(
                 operation: operation, version: Digest(of: [9]),
                 rules: [.init(mutation: mutation, condition: "true"), .init(mutation: mutation, condition: nil)],
-                authReads: reads)
+                authReads: reads, isCurrent: true)
         ]
         recording.queries = [
             RecordedQuery(

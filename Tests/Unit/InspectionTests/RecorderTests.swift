@@ -46,6 +46,27 @@ import Testing
         #expect(!recorder.isOn && recorder.scope.isEmpty)
     }
 
+    /// Without anybody who looked before: neither users nor queries, and not for long.
+    @Test func endsThatTheNodeCausedAreKnownBySession() {
+        var recorder = Recorder()
+        recorder.endedSessions.ended("n/1", reason: "token_expired", atMs: 5)
+        recorder.endedSessions.ended("n/1", reason: "token_expired", atMs: 6)
+        recorder.endedSessions.ended("n/2", reason: "user_revoked", atMs: 7)
+        #expect(!recorder.isOn && recorder.ends(of: "n/3").isEmpty)
+        #expect(
+            recorder.ends(of: "n/1") == [EndRecord(session: "n/1", uid: "", reason: "token_expired", atMs: 5)])
+        // A new token came.
+        recorder.endedSessions.resumed("n/1")
+        #expect(recorder.ends(of: "n/1").isEmpty)
+        // What was recorded of a live query tells more.
+        recorder.arm(Self.key(1), nowMs: 1)
+        let end = EndRecord(session: "n/2", uid: "ann", reason: "user_revoked", atMs: 7)
+        recorder.ended(end, of: Self.key(1))
+        #expect(recorder.ends(of: "n/2") == [end])
+        for number in 0..<10_000 { recorder.endedSessions.ended("m/\(number)", reason: "drained", atMs: 8) }
+        #expect(recorder.ends(of: "m/9999").count == 1 && recorder.ends(of: "m/1").isEmpty)
+    }
+
     @Test func ringsAreBoundedByCountAndBytes() {
         var settings = Recorder.Settings()
         (settings.queriesMax, settings.decisionsMax) = (2, 3)
@@ -142,6 +163,20 @@ import Testing
         #expect(
             !redaction.hides(path: ["mutation", "auth", "uid"]) && !redaction.hides(path: ["request", "variables"]))
         #expect(redaction.hides(path: ["request", "variables", "password"]))
+    }
+
+    @Test func whatTheProjectMarksIsHiddenBesidesTheSettings() {
+        var settings = Recorder.Settings()
+        settings.redaction = Redaction(names: ["password"])
+        var recorder = Recorder(settings)
+        recorder.arm(Self.key(1), nowMs: 0)
+        let before = recorder.scope
+        recorder.redact(["taxNumber"])
+        #expect(recorder.redaction.hides("TAXNUMBER") && recorder.redaction.hides("password"))
+        #expect(!recorder.scope.isSame(as: before) && recorder.scope.redaction.hides("taxNumber"))
+        // A version that marks nothing.
+        recorder.redact([])
+        #expect(!recorder.redaction.hides("taxNumber") && recorder.redaction.hides("password"))
     }
 
     @Test("A flight recorder is never shortened by arming it again")

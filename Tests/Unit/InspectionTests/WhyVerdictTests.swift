@@ -151,7 +151,6 @@ import Testing
         #expect(
             verdict.sentence.contains("movies/Add ran 5.0 s ago") && verdict.sentence.contains("'Drama' ≠ 'Sci-Fi'"))
         let missing = WhyFacts.MissingRule(mutation: "movies/Rename", tables: ["movie"], rule: "@refresh(…)")
-        #expect(stale { $0.missing = [missing] }.sentence.contains("movies/Rename, which writes movie"))
         #expect(stale { $0.missing = [missing] }.code == .noRule)
         // The last run has seen the event, or has not.
         for (position, code) in [("1.1.5-0", WhyVerdict.Code.noRule), ("1.1.4-0", .conditionFalse)] {
@@ -162,6 +161,58 @@ import Testing
             #expect(verdict.code == code, "\(position)")
         }
         #expect(stale { ($0.readsLog, $0.slotProblem) = (true, "the slot is lost") }.code == .slotLost)
+    }
+
+    /// Mutations that no rule covers are to blame only if they ran.
+    @Test func onlyMutationsThatRanAreBlamed() {
+        let rename = WhyFacts.MissingRule(mutation: "movies/Rename", tables: ["movie"], rule: "@refresh(rename)")
+        let hide = WhyFacts.MissingRule(mutation: "movies/Hide", tables: ["movie"], rule: "@refresh(hide)")
+        func verdict(_ change: (inout WhyFacts) -> Void) -> WhyVerdict {
+            WhyVerdict(
+                Self.facts { facts in
+                    Self.stale(&facts)
+                    facts.missing = [rename, hide]
+                    facts.areExecutionsKnown = true
+                    change(&facts)
+                })
+        }
+        let unknown = verdict { $0.areExecutionsKnown = false }
+        #expect(unknown.code == .noRule && unknown.sentence.contains("movies/Rename or movies/Hide, which write movie"))
+        #expect(unknown.sentence.hasSuffix("; or something wrote without Freshet."))
+        let none = verdict { _ in }
+        #expect(none.code == .staleUnexplained && none.sentence.contains("something wrote without Freshet"))
+        // The last run took 5 ms and ended at 1,000.
+        let hidden = verdict { $0.executions = ["movies/Hide": 5_000] }
+        #expect(hidden.code == .noRule && hidden.next.first == "Add @refresh(hide)")
+        #expect(
+            hidden.sentence
+                == "The screen is stale, and no rule is about movies/Hide, which writes movie and ran after the query's "
+                + "last run.")
+        // What ran before it was seen by it.
+        let before = verdict { facts in
+            facts.owner?.lastRunAtMs = 7_000
+            facts.executions = ["movies/Hide": 5_000]
+        }
+        #expect(before.code == .staleUnexplained)
+        // An event on the way tells, too.
+        var event = Self.event(.notConcerned)
+        event.mutation = "movies/Rename"
+        #expect(verdict { $0.events = [event] }.sentence.contains("movies/Rename, which writes movie and ran"))
+    }
+
+    @Test func aSessionThatEndedSaysWhy() {
+        let reasons: [(String, WhyVerdict.Code)] = [
+            ("token_expired", .tokenExpired), ("user_revoked", .userRevoked), ("client_stalled", .clientStalled),
+        ]
+        for (reason, code) in reasons {
+            let ended = [
+                EndRecord(session: "n2/6", uid: "", reason: reason, atMs: 9_000),
+                EndRecord(session: "n2/7", uid: "", reason: "drained", atMs: 9_500),
+            ]
+            let verdict = WhyVerdict(Self.facts { ($0.askedSession, $0.ended) = ("n2/6", ended) })
+            #expect(verdict.code == code && verdict.sentence.contains("n2/6") && verdict.sentence.contains("1.0 s ago"))
+        }
+        #expect(Self.code { ($0.askedSession, $0.unreachable) = ("n2/6", ["n2"]) } == .unknown)
     }
 
     @Test func reportsOfNodesAreReadAsTheyWereWritten() {

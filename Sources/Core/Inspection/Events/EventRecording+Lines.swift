@@ -141,7 +141,7 @@ extension JSONValue {
 
 extension RecordedOperation {
     fileprivate var line: JSONValue {
-        [
+        var object: JSONObject = [
             "type": "operation", "operation": .string(operation.description), "version": .string(version.hex),
             "rules": .array(
                 rules.map { rule in
@@ -150,6 +150,8 @@ extension RecordedOperation {
                     return .object(object)
                 }), "authParts": authReads.names,
         ]
+        if isCurrent { object["isCurrent"] = true }
+        return .object(object)
     }
 
     fileprivate init(line: JSONValue) throws(FieldError) {
@@ -164,7 +166,7 @@ extension RecordedOperation {
         }
         self.init(
             operation: try line.reference("operation"), version: try line.digest("version"), rules: rules,
-            authReads: try line.authReads("authParts") ?? .nothing)
+            authReads: try line.authReads("authParts") ?? .nothing, isCurrent: line.bool("isCurrent"))
     }
 }
 

@@ -135,8 +135,13 @@ package struct RecordedOperation: Sendable, Hashable {
     package var rules: [Rule]
     /// The parts of `request.auth` that its live queries keep.
     package var authReads: AuthReads
+    /// Whether it is the version that new sessions get, of which an edit names a rule.
+    package var isCurrent: Bool
 
-    package init(operation: OperationReference, version: Digest, rules: [Rule], authReads: AuthReads) {
+    package init(
+        operation: OperationReference, version: Digest, rules: [Rule], authReads: AuthReads, isCurrent: Bool = false
+    ) {
+        self.isCurrent = isCurrent
         self.operation = operation
         self.version = version
         self.rules = rules
@@ -190,6 +195,10 @@ package struct EventRecording: Sendable {
                 queries[query.key] = query
             }
             for operation in part.operations {
+                var operation = operation
+                // A node that has not loaded the last deployment yet calls another version current.
+                operation.isCurrent =
+                    operation.isCurrent || operations[operation.operation]?[operation.version]?.isCurrent == true
                 operations[operation.operation, default: [:]][operation.version] = operation
             }
         }

@@ -72,6 +72,7 @@ package struct ObservationScope: Sendable {
     /// Whether the same is noticed.
     package func isSame(as other: ObservationScope) -> Bool {
         queries == other.queries && everything == other.everything && events == other.events
+            && redaction == other.redaction
     }
 
     package var isEmpty: Bool { queries.isEmpty && !everything && !events }

@@ -19,7 +19,7 @@ extension Recorder {
     /// The recorded events and runs, without live queries and rules.
     package var recordedEvents: EventRecording {
         var recording = EventRecording()
-        recording.redacted = settings.redaction.hiddenNames
+        recording.redacted = redaction.hiddenNames
         recording.events = capture?.recordedEvents ?? []
         recording.runs = capture?.recordedRuns ?? []
         recording.leftOut = capture?.leftOut ?? 0

@@ -2,7 +2,8 @@ import JSON
 package import LiveModel
 
 /// The records of a node while operators look: verdicts, runs and ends of some live queries, and the spans of traced
-/// mutations. Nothing by default. Everything is bounded: the newest replaces the oldest.
+/// mutations. By default only which sessions the node itself ended lately, and why, without users and queries.
+/// Everything is bounded: the newest replaces the oldest.
 package struct Recorder: Sendable {
     package struct Settings: Sendable, Hashable {
         /// How long a look arms the recording.
@@ -46,6 +47,8 @@ package struct Recorder: Sendable {
     }
 
     package let settings: Settings
+    /// What is hidden now: by the settings, and by the project's versions.
+    package private(set) var redaction: Redaction
     private var queries: [LiveQueryKey: QueryRecord] = [:]
     /// A ring: `nextSpan` is the oldest once it is full.
     private var spans: [Span] = []
@@ -64,14 +67,20 @@ package struct Recorder: Sendable {
     private var armedUntilMs: Int64 = 0
     private var traceSecond: (ms: Int64, count: Int) = (0, 0)
     package private(set) var dropped: UInt64 = 0
+    /// The sessions that the node ended or suspended lately.
+    package var endedSessions = EndedSessions()
     var capture: EventCapture?
     var flights: FlightRecorders
 
     package init(_ settings: Settings = Settings()) {
         self.settings = settings
+        redaction = settings.redaction
         flights = FlightRecorders(
             usersMax: settings.flightsMax, entriesMax: settings.flightEntriesMax, keptMs: settings.armedMs)
     }
+
+    /// Hides the names that the project's versions in service mark, besides those of the settings.
+    package mutating func redact(_ names: Set<String>) { redaction = settings.redaction.adding(names) }
 
     // MARK: Arming
 
@@ -92,7 +101,7 @@ package struct Recorder: Sendable {
         scope.queries = Set(queries.keys)
         scope.everything = !tails.isEmpty
         scope.events = capture?.isOn ?? false
-        scope.redaction = settings.redaction
+        scope.redaction = redaction
         return scope
     }
 
@@ -140,6 +149,8 @@ package struct Recorder: Sendable {
     }
 
     package func record(of key: LiveQueryKey) -> QueryRecord? { queries[key] }
+    /// The ends of subscriptions that were recorded with their live queries, in no order.
+    package var ends: [EndRecord] { queries.values.flatMap(\.ended) }
     package func isRecorded(_ key: LiveQueryKey) -> Bool { queries[key] != nil }
 
     // MARK: Live queries
@@ -149,7 +160,7 @@ package struct Recorder: Sendable {
         switch observation {
         case .event(let seen):
             for (key, verdict) in seen.verdicts { keep(verdict, of: key) }
-            if capture?.isOn == true { capture?.add(RecordedEvent(seen, on: node, settings.redaction)) }
+            if capture?.isOn == true { capture?.add(RecordedEvent(seen, on: node, redaction)) }
             if seen.event.isTraced { for span in Span.matched(seen, on: node, nowUs: nowUs) { add(span) } }
             return tails.isEmpty ? [] : [.event(seen, on: node, nowMs: nowUs / 1_000)]
         case .run(let key, let operation, let shard, let run):

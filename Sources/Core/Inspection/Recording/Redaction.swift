@@ -17,6 +17,11 @@ package struct Redaction: Sendable, Hashable {
     /// The hidden names in lower case.
     package var hiddenNames: Set<String> { names }
 
+    /// Returns a redaction that hides these names, too.
+    package func adding(_ names: some Sequence<String>) -> Redaction {
+        Redaction(names: self.names.union(names.map { $0.lowercased() }))
+    }
+
     package func hides(_ name: String) -> Bool { !names.isEmpty && names.contains(name.lowercased()) }
 
     /// Whether the value at this path is hidden: `["mutation", "auth", "token", "org"]`.

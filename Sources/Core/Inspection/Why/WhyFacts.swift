@@ -97,6 +97,10 @@ package struct WhyFacts: Sendable {
     package var ended: [EndRecord] = []
     package var covered: [String] = []
     package var missing: [MissingRule] = []
+    /// When nodes with the role api last executed a mutation since their starts, in milliseconds since 1970.
+    package var executions: [String: Int64] = [:]
+    /// Whether all of these nodes told.
+    package var areExecutionsKnown = false
     package var drained: Set<String> = []
     package var unreachable: [String] = []
 

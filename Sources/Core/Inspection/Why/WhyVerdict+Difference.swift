@@ -62,17 +62,53 @@ extension WhyVerdict {
             .conditionFalse,
             "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does "
                 + "not match: \(rule.reason).",
-            next: ["Change the rule's condition, or remove it.", "freshet explain shows how it is decided."])
+            next: [
+                "Change the rule's condition, or remove it.",
+                "Operations in the console, and freshet explain, show how it is decided.",
+            ])
     }
 
+    /// Names the mutations that no rule is about: those that ran since the last run, as far as that is known. A
+    /// difference that none of them made was made by another program.
     private static func ofMissingRule(_ facts: WhyFacts) -> WhyVerdict {
-        let names = facts.missing.map(\.mutation).joined(separator: ", ")
-        let tables = Set(facts.missing.flatMap(\.tables)).sorted().joined(separator: ", ")
+        let ran = facts.missing.filter { isUnseen($0.mutation, facts) }
+        let wal = "source: wal in refresh.yaml notices what other programs write."
+        if ran.isEmpty, facts.areExecutionsKnown {
+            return WhyVerdict(
+                .staleUnexplained,
+                "The screen is stale, and nothing recorded explains it: something wrote without Freshet. No rule is "
+                    + "about \(named(facts.missing)), which no node has executed since the last run.",
+                next: [wal, watch])
+        }
+        let blamed = ran.isEmpty ? facts.missing : ran
+        let tables = Set(blamed.flatMap(\.tables)).sorted().joined(separator: ", ")
+        let isOne = blamed.count == 1
+        let ended = ran.isEmpty ? "" : " and ran after the query's last run"
         return WhyVerdict(
             .noRule,
-            "The screen is stale, and no rule is about \(names), which "
-                + "\(facts.missing.count == 1 ? "writes" : "write") \(tables).",
-            next: ["Add \(facts.missing[0].rule)", "or write automatic: lists into refresh.yaml."])
+            "The screen is stale, and no rule is about \(named(blamed)), which \(isOne ? "writes" : "write") "
+                + "\(tables)\(ended)" + (ran.isEmpty ? "; or something wrote without Freshet." : "."),
+            next: ["Add \(blamed[0].rule)", "or write automatic: lists into refresh.yaml."]
+                + (ran.isEmpty ? [wal] : []))
+    }
+
+    /// Whether a mutation ran that the owner's last run may not have seen.
+    private static func isUnseen(_ mutation: String, _ facts: WhyFacts) -> Bool {
+        if facts.events.contains(where: { $0.mutation == mutation && isLater($0, than: facts.owner) }) { return true }
+        guard let atMs = facts.executions[mutation], atMs > 0 else { return false }
+        guard let owner = facts.owner, owner.lastRunAtMs > 0 else { return true }
+        return atMs + clockErrorMs >= owner.lastRunAtMs - owner.lastRunMs
+    }
+
+    /// The difference of two nodes' clocks that is allowed for.
+    private static let clockErrorMs: Int64 = 1_000
+    private static let namedMax = 5
+
+    /// The names of the first mutations.
+    private static func named(_ rules: [WhyFacts.MissingRule]) -> String {
+        let names = rules.prefix(namedMax).map(\.mutation) + (rules.count > namedMax ? ["…"] : [])
+        return names.count < 2
+            ? names.joined() : names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 
     /// Whether the owner's last run may not have seen what the event is about: a run has seen the events up to its

@@ -92,7 +92,7 @@ extension WhyVerdict {
         if facts.isUserRevoked, let uid = facts.askedUid {
             return WhyVerdict(
                 .userRevoked, "The user \(uid) is revoked: no session of the user is admitted.",
-                next: ["freshet admin revocations", "freshet admin unrevoke --uid \(uid)"])
+                next: ["freshet admin revocations", WhyCommand.text("unrevoke", "uid", uid)])
         }
         if let refusal = facts.refusal {
             switch refusal.kind {
@@ -108,15 +108,20 @@ extension WhyVerdict {
         }
         if facts.choices > 0 {
             return WhyVerdict(
-                .choose, "The session follows \(facts.choices) live queries; name the operation of one.")
+                .choose, "The session follows \(facts.choices) live queries; name the key of one beside the session.")
         }
         guard let session = facts.askedSession, !facts.isSessionKnown else { return nil }
         if let end = facts.lastEnd { return ofEnd(end, facts) }
+        if let node = facts.askedNode, facts.unreachable.contains(node) {
+            return WhyVerdict(
+                .unknown, "The node \(node) of the session does not answer on its admin port.",
+                next: ["freshet admin nodes"])
+        }
         if let node = facts.askedNode, facts.drained.contains(node) {
             return WhyVerdict(
                 .nodeDrained,
                 "The node \(node) is drained, so the session \(session) was asked to reconnect to another one.",
-                next: ["freshet admin undrain \(node)", "Ask again by operation, variables and user."])
+                next: [WhyCommand.text("undrain", node), "Ask again by operation, variables and user."])
         }
         return WhyVerdict(
             .sessionUnknown, "No node has the session \(session): it has ended, or never was.",
@@ -139,7 +144,10 @@ extension WhyVerdict {
             return WhyVerdict(
                 .notFollowed,
                 "\(who) follows this live query" + (others > 0 ? "; \(others) of others do." : " now."),
-                next: ["Compare the variables and the user with what the client sends.", watch])
+                next: [
+                    "Compare the variables and the user with what the client sends.",
+                    "Ask again once the client has subscribed.",
+                ])
         }
         let expired = sessions.filter { $0.isSuspended || ($0.tokenExpiresInMs.map { $0 <= 0 } ?? false) }
         if expired.count == sessions.count, let session = expired.first {
@@ -156,7 +164,7 @@ extension WhyVerdict {
                 .clientStalled,
                 "The client of the session \(session.session) does not read: \(session.pendingBytes) bytes wait for it"
                     + (session.queuedResults > 0 ? ", and then newer results." : "."),
-                next: ["freshet admin end-session \(session.session.split(separator: "/").last ?? "")"])
+                next: [WhyCommand.endSession(session.session)])
         }
         let draining = facts.gateways.filter { gateway in
             gateway.isDraining && sessions.contains { $0.session.hasPrefix(gateway.node + "/") }
@@ -164,36 +172,9 @@ extension WhyVerdict {
         if let gateway = draining.first, sessions.allSatisfy({ $0.session.hasPrefix(gateway.node + "/") }) {
             return WhyVerdict(
                 .nodeDrained, "The node \(gateway.node) is drained: its sessions are asked to reconnect elsewhere.",
-                next: ["freshet admin undrain \(gateway.node)"])
+                next: [WhyCommand.text("undrain", gateway.node)])
         }
         return nil
-    }
-
-    private static func ofEnd(_ end: EndRecord, _ facts: WhyFacts) -> WhyVerdict {
-        let when = "\(ago(facts.nowMs - end.atMs)) ago"
-        switch end.reason {
-        case "token_expired":
-            return WhyVerdict(
-                .tokenExpired, "The session \(end.session) ended \(when), because its token had expired.",
-                next: ["Have the client refresh its token before it expires."])
-        case "user_revoked":
-            return WhyVerdict(
-                .userRevoked, "The session \(end.session) ended \(when), because its user was revoked.",
-                next: ["freshet admin revocations"])
-        case "auth_refused":
-            return WhyVerdict(
-                .authRefused, "The subscription of \(end.session) ended \(when): @auth no longer allows it.")
-        case "client_stalled":
-            return WhyVerdict(
-                .clientStalled, "The session \(end.session) was closed \(when), because its client did not read.")
-        case "drained":
-            return WhyVerdict(
-                .nodeDrained, "The session \(end.session) was asked to reconnect \(when), because its node drains.")
-        default:
-            return WhyVerdict(
-                .notFollowed, "The session \(end.session) left this live query \(when).",
-                next: ["Ask again once the client has subscribed."])
-        }
     }
 
     // MARK: The owner
@@ -232,7 +213,7 @@ extension WhyVerdict {
             }
             return WhyVerdict(
                 .runSlow, "A run on \(owner.node) has been in flight for \(time).",
-                next: ["freshet explain shows its SQL."])
+                next: ["Look at its SQL and plan: Operations in the console, or freshet admin plan."])
         }
         if owner.failures > 0 {
             return WhyVerdict(
@@ -261,7 +242,7 @@ extension WhyVerdict {
         case .notRun:
             return WhyVerdict(
                 .unknown, "The query was not run, so it is not known whether the screen is stale.",
-                next: ["Ask without truth=no."])
+                next: ["Have the query run: without truth=no, in the terminal without --no-run."])
         case .failed(let error):
             return WhyVerdict(
                 .runFailing, "The query fails now: \(error).", next: ["The node's log has the cause."])

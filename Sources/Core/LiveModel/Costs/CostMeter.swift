@@ -4,6 +4,8 @@ package struct OperationCosts: Sendable, Hashable {
     package var requests: UInt64 = 0
     /// The time of those requests, from the start of the statement to its answer.
     package var requestMicros: UInt64 = 0
+    /// When the last of them ended, in milliseconds since 1970; 0: never.
+    package var lastRequestMs: Int64 = 0
     /// Runs of its live queries, and those that found another result.
     package var runs: UInt64 = 0
     package var changed: UInt64 = 0
@@ -20,6 +22,7 @@ package struct OperationCosts: Sendable, Hashable {
     package static func += (sum: inout OperationCosts, other: OperationCosts) {
         sum.requests &+= other.requests
         sum.requestMicros &+= other.requestMicros
+        sum.lastRequestMs = max(sum.lastRequestMs, other.lastRequestMs)
         sum.runs &+= other.runs
         sum.changed &+= other.changed
         sum.statementMicros &+= other.statementMicros

@@ -85,7 +85,8 @@ extension ShardQueries {
         switch (outcome, end) {
         case (.failed(let error), _): (run.outcome, run.error) = (.failed, error.message)
         case (.cutShort, _): run.outcome = .cutShort
-        case (_, .refreshed(let effect)): run.outcome = effect.isChanged ? .changed : .same
+        // A first result has no former one to differ from.
+        case (_, .refreshed(let effect)): run.outcome = effect.isChanged || effect.isFirst ? .changed : .same
         case (.unchanged, _), (.result, _): run.outcome = .same
         }
         if queries.table.contains(item.slot) { run.digest = queries.table[item.slot].digest?.hex }
@@ -93,8 +94,6 @@ extension ShardQueries {
             guard case .send(let gateway, .result) = action else { return nil }
             return gateway.name
         }
-        // A first result has no former one to differ from.
-        if !run.gateways.isEmpty { run.outcome = .changed }
         observed.append(.run(item.query.key, item.query.operation, shard, run))
     }
 }

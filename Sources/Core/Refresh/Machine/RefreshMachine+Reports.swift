@@ -26,6 +26,22 @@ extension RefreshMachine {
     package func hasLiveQueries(_ shard: ShardID) -> Bool { (shards[shard]?.count ?? 0) > 0 }
     package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
 
+    /// The live queries whose last run failed. Iterates over all.
+    package var failing: FailingLiveQueries {
+        var failing = FailingLiveQueries()
+        for shard in shards.values {
+            for query in shard.queries.table.states {
+                guard let failure = query.lastFailure else { continue }
+                failing.count += 1
+                if let last = failing.last, last.atMs >= query.lastFinishMs { continue }
+                failing.last = FailingLiveQueries.Failure(
+                    operation: query.query.operation, key: query.query.key, error: failure.error,
+                    atMs: query.lastFinishMs)
+            }
+        }
+        return failing
+    }
+
     package var shardReports: [ShardReport] { ownedShards.compactMap { shards[$0]?.report } }
     /// A summary of each shard, without iterating over its live queries.
     package var shardStatuses: [ShardStatus] { ownedShards.compactMap { shards[$0]?.status } }

@@ -24,6 +24,21 @@ package struct ShardReport: Sendable {
     package let takeOver: TakeOverCounts
 }
 
+/// The live queries whose last run failed.
+package struct FailingLiveQueries: Sendable {
+    package struct Failure: Sendable {
+        package let operation: OperationReference
+        package let key: LiveQueryKey
+        /// As subscribers get it.
+        package let error: RequestError
+        package let atMs: Int64
+    }
+
+    package internal(set) var count = 0
+    /// The failure that happened last.
+    package internal(set) var last: Failure?
+}
+
 /// A live query as the admin endpoint shows it.
 package struct LiveQueryReport: Sendable {
     package let key: LiveQueryKey

@@ -38,6 +38,8 @@ struct LiveQueryState: Sendable {
     /// Why the result was read, and whether it was another one than before.
     struct Effect {
         let isChanged: Bool
+        /// Whether there was no result to compare with.
+        var isFirst = false
         let causes: RuleIndex.Causes
         let check: Check?
     }
@@ -332,7 +334,9 @@ extension LiveQueryState {
         let former = digest
         func effect(_ found: Digest) -> Effect {
             let causes = isTimerRun ? runningCauses.union(.timer) : runningCauses
-            return Effect(isChanged: former != nil && former != found, causes: causes, check: runningCheck)
+            return Effect(
+                isChanged: former != nil && former != found, isFirst: former == nil, causes: causes,
+                check: runningCheck)
         }
         let end: RunEnd
         // Unless another run follows instead.

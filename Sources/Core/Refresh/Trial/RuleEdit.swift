@@ -4,8 +4,8 @@ package import LiveModel
 /// An edit of one rule of a query: another condition, or a further rule.
 package struct RuleEdit: Sendable {
     package let operation: OperationReference
-    /// The position of the edited rule; nil adds one.
-    private let index: Int?
+    /// The edited rule of the current version; nil adds one.
+    private let edited: (index: Int, rule: RecordedOperation.Rule)?
     private let rule: TrialRule
 
     /// An edit that names no rule.
@@ -27,7 +27,9 @@ package struct RuleEdit: Sendable {
         in recording: EventRecording
     ) throws {
         self.operation = operation
-        guard let known = recording.operations.last(where: { $0.operation == operation }) else {
+        let versions = recording.operations.filter { $0.operation == operation }
+        // Without a mark, as in files of former releases, the last one.
+        guard let known = versions.last(where: \.isCurrent) ?? versions.last else {
             let names = Set(recording.operations.map(\.operation)).sorted().map(\.description)
             throw Problem(
                 "the recording has no rules of \(operation)"
@@ -35,7 +37,7 @@ package struct RuleEdit: Sendable {
         }
         if let mutation {
             guard number == nil else { throw Problem("give either the number of a rule or a mutation") }
-            index = nil
+            edited = nil
             rule = try TrialRule(.init(mutation: mutation, condition: condition))
             return
         }
@@ -49,15 +51,18 @@ package struct RuleEdit: Sendable {
         guard known.rules.indices.contains(number - 1) else {
             throw Problem("\(operation) has no rule \(number): \(listed)")
         }
-        index = number - 1
+        edited = (number - 1, known.rules[number - 1])
         rule = try TrialRule(.init(mutation: known.rules[number - 1].mutation, condition: condition))
     }
 
-    /// Returns the edited rules of a version of the query; nil for another query.
+    /// Returns the edited rules of a version of the query; nil for another query. A version in which the edited rule
+    /// stands elsewhere, or does not exist, has other numbers: there the rule with the same text is edited, or none.
     package func rules(of known: RecordedOperation) throws(TrialRule.ConditionError) -> [TrialRule]? {
         guard known.operation == operation else { return nil }
         var rules = try known.rules.map { rule throws(TrialRule.ConditionError) in try TrialRule(rule) }
-        if let index, rules.indices.contains(index) { rules[index] = rule } else if index == nil { rules.append(rule) }
+        guard let edited else { return rules + [rule] }
+        let isInPlace = known.rules.indices.contains(edited.index) && known.rules[edited.index] == edited.rule
+        if let index = isInPlace ? edited.index : known.rules.firstIndex(of: edited.rule) { rules[index] = rule }
         return rules
     }
 }

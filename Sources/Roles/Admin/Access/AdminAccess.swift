@@ -66,6 +66,7 @@ package struct AdminAccess: Sendable {
     /// Whether a request may change something: all but reads, and the administrators' calls that run queries only.
     static func mayChange(_ request: HTTPRequest) -> Bool {
         if request.method == .GET || request.method == .HEAD { return false }
+        if let found = try? AdminRoutes.find(request.method, request.path), found.route.isRead { return false }
         switch AdministratorCall(path: request.path)?.method {
         case .executeGraphqlRead, .impersonateQuery: return false
         case .executeGraphql, .impersonateMutation, nil: return true

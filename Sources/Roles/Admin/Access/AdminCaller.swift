@@ -25,6 +25,14 @@ enum AdminCaller: Sendable, Hashable {
         return Self.printable(auth.uid) + email
     }
 
+    /// When the user's token expires, in milliseconds since 1970; nil without a user.
+    var expiresAtMs: Int64? {
+        guard case .user(let auth) = self, let seconds = auth.token["exp"]?.doubleValue else { return nil }
+        return Int64(max(0, min(seconds, Self.secondsMax)) * 1_000)
+    }
+
+    /// Later than any token's end.
+    private static let secondsMax = 1e11
     private static let nameBytesMax = 100
 
     /// Replaces what would forge a line of the log or break a header.

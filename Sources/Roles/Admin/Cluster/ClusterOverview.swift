@@ -24,6 +24,8 @@ struct ClusterOverview: Sendable, Hashable {
         var nodes: [JSONValue] = []
         /// The rows of `/admin/v1/shards`.
         var shards: [JSONValue] = []
+        /// The memory of the Redis servers, as the overview has it.
+        var redis: [JSONValue] = []
         /// Why the list of nodes or shards cannot be read; nil if it can.
         var failure: String?
     }
@@ -53,6 +55,8 @@ struct ClusterOverview: Sendable, Hashable {
         }
         for status in statuses { add(of: status) }
         addReplicas(statuses)
+        addSlots(statuses)
+        for server in facts.redis { add(ofRedis: server) }
         for node in facts.nodes {
             let (name, problem) = (Self.text(node, "id"), Self.text(node, "deploymentProblem"))
             if !problem.isEmpty, problem != "it serves its folder only" {
@@ -64,7 +68,7 @@ struct ClusterOverview: Sendable, Hashable {
         problems.sort { ($1.severity, $0.sentence) < ($0.severity, $1.sentence) }
     }
 
-    private mutating func add(_ severity: Severity, _ sentence: String, _ screen: String) {
+    mutating func add(_ severity: Severity, _ sentence: String, _ screen: String) {
         problems.append(Problem(severity: severity, sentence: sentence, screen: screen))
     }
 
@@ -85,6 +89,7 @@ struct ClusterOverview: Sendable, Hashable {
         if let state = status["tailer"]?["state"]?.stringValue, state.hasPrefix("failing") {
             add(.critical, "The database's log is not read: \(state).", "home")
         }
+        addFailures(status["worker"], on: name)
         for error in status["worker"]?["conditionErrors"]?.arrayValue ?? [] {
             let (operation, count) = (Self.text(error, "operation"), error["count"]?.intValue ?? 0)
             add(
@@ -196,14 +201,14 @@ struct ClusterOverview: Sendable, Hashable {
         ]
     }
 
-    private static func text(_ row: JSONValue, _ name: String) -> String { row[name]?.stringValue ?? "" }
+    static func text(_ row: JSONValue, _ name: String) -> String { row[name]?.stringValue ?? "" }
 
     /// The first numbers of some shards.
     private static func list(_ numbers: [Int64]) -> String {
         numbers.prefix(5).map(String.init).joined(separator: ", ") + (numbers.count > 5 ? ", …" : "")
     }
 
-    private static func count(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
+    static func count(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
         "\(number) \(number == 1 ? one : many ?? one + "s")"
     }
 }

@@ -67,7 +67,11 @@ extension NodeInspection {
             versions.insert(RuleVersion(operation: query.operation, version: query.version))
         }
         recording.operations = versions.compactMap { version in
-            parts.catalogs.set.operation(version.operation, version: version.version).map(RecordedOperation.init)
+            let set = parts.catalogs.set
+            return set.operation(version.operation, version: version.version).map {
+                RecordedOperation(
+                    $0, isCurrent: set.current.catalog.operation(version.operation)?.version == $0.version)
+            }
         }
         recording = EventRecording(merging: [operation.map { recording.only($0, tried: tried) } ?? recording])
         answer["lines"] = .array(recording.lines)
@@ -114,10 +118,10 @@ extension NodeInspection {
 }
 
 extension RecordedOperation {
-    init(_ operation: StoredOperation) {
+    init(_ operation: StoredOperation, isCurrent: Bool) {
         self.init(
             operation: operation.reference, version: operation.version,
             rules: operation.refresh.triggers.map { Rule(mutation: $0.mutation, condition: $0.conditionText) },
-            authReads: operation.authReads)
+            authReads: operation.authReads, isCurrent: isCurrent)
     }
 }

@@ -35,12 +35,15 @@ package struct NodeInspection: Sendable {
     // MARK: A live query
 
     /// Returns what this node knows of a live query.
-    /// - Parameter arms: whether it is recorded from now on.
+    /// - Parameter arms: whether it is recorded from now on, if the node knows it.
     func query(_ key: LiveQueryKey, arms: Bool) async -> JSONValue {
         let nowMs = parts.clock.nowMs()
-        if arms { recorder.arm(key, nowMs: nowMs) }
         let owned = await worker?.inspect(key, events: Self.eventsMax, redaction)
         let held = gateway?.held(key)
+        // Made-up keys must not push those out that somebody looks at.
+        if arms, owned != nil || held != nil || recorder.read({ $0.isRecorded(key) }) {
+            recorder.arm(key, nowMs: nowMs)
+        }
         var answer: JSONObject = ["node": .string(node.name)]
         if let query = owned?.query ?? held?.query { answer["query"] = description(of: query) }
         if var owner = owned?.owner {
@@ -163,6 +166,7 @@ package struct NodeInspection: Sendable {
         let (isKnown, reports) = await parts.components.sessions.subscriptions(only: id, of: nil, on: node)
         return [
             "node": .string(node.name), "isKnown": .bool(isKnown),
+            "ended": .array(recorder.read { $0.ends(of: recorder.name(id)) }.map(\.json)),
             "subscriptions": .array(
                 reports.map { report in
                     var row = report.json.objectValue ?? JSONObject()

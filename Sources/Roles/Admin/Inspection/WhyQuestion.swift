@@ -8,8 +8,10 @@ import Operations
 struct WhyQuestion: Sendable {
     enum Subject: Sendable {
         case key(LiveQueryKey)
-        /// - Parameter operation: picks one of the session's live queries.
-        case session(node: String, id: UInt64, operation: String?)
+        /// - Parameters:
+        ///   - operation: picks the session's live queries of this operation; nil: all.
+        ///   - key: picks one of its live queries.
+        case session(node: String, id: UInt64, operation: String?, key: LiveQueryKey?)
         case operation(connector: String?, name: String, variables: JSONObject, auth: Auth?)
     }
 
@@ -23,25 +25,27 @@ struct WhyQuestion: Sendable {
     init(_ arguments: AdminArguments) throws(RequestError) {
         runsQuery = arguments["truth"] != "no"
         arms = arguments["arm"] != "no"
-        let given = ["key", "session"].filter { arguments[$0] != nil }
-        if given.count > 1 || given == ["key"] && arguments["operation"] != nil {
-            throw RequestError(.badRequest, "give one of key, session and operation")
-        }
-        if let key = arguments["key"] {
-            guard let digest = Digest(hex: key) else {
+        let key = try arguments["key"].map { text throws(RequestError) in
+            guard let digest = Digest(hex: text) else {
                 throw RequestError(.badRequest, "key must be 64 hexadecimal digits")
             }
-            subject = .key(LiveQueryKey(digest: digest))
-            uid = arguments["uid"]
-            return
+            return LiveQueryKey(digest: digest)
+        }
+        if key != nil, arguments["operation"] != nil {
+            throw RequestError(.badRequest, "give key or operation; either may be of a session")
         }
         if let session = arguments["session"] {
             let parts = session.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty, let id = UInt64(parts[1]) else {
                 throw RequestError(.badRequest, "session must be NODE/ID")
             }
-            subject = .session(node: String(parts[0]), id: id, operation: arguments["operation"])
+            subject = .session(node: String(parts[0]), id: id, operation: arguments["operation"], key: key)
             uid = nil
+            return
+        }
+        if let key {
+            subject = .key(key)
+            uid = arguments["uid"]
             return
         }
         guard let operation = arguments["operation"] else {

@@ -36,6 +36,20 @@ extension WhyService {
             })
     }
 
+    /// Adds when nodes executed the mutations that no rule is about.
+    func countExecutions(_ facts: inout WhyFacts) async throws {
+        let gathered = try await peers.gather("/admin/v1/top", query: [], only: nil, roles: [.api]) {
+            NodeInspector(parts).costs()
+        }
+        facts.areExecutionsKnown = gathered.unreachable.isEmpty
+        let wanted = Set(facts.missing.map(\.mutation))
+        for row in gathered.parts.flatMap({ $0.json.array("operations") }) {
+            let name = row.string("operation")
+            guard wanted.contains(name), let atMs = row["total"]?["lastRequestAtMs"]?.intValue else { continue }
+            facts.executions[name] = max(facts.executions[name] ?? 0, atMs)
+        }
+    }
+
     /// Says which replicas runs of the query do not use. They are no cause: the primary runs their share.
     func warnOfReplicas(_ answer: inout JSONObject) {
         let problems = (answer["truth"]?.array("replicas") ?? []).compactMap { $0["problem"]?.stringValue }
@@ -45,14 +59,7 @@ extension WhyService {
 
     private func slotProblem() async -> String? {
         do {
-            let report = try await parts.components.slot.report(tables: parts.catalogs.set.captured?.tableNames)
-            if let obstacle = report.obstacle { return obstacle }
-            switch SlotHealth(report.slot) {
-            case .ok: return report.slot?.reader == nil ? "no node reads the replication slot \(report.name)" : nil
-            case .unreserved: return "the replication slot \(report.name) may be lost soon: its log is not reserved"
-            case .lost: return "the replication slot \(report.name) is lost"
-            case .missing: return "the replication slot \(report.name) does not exist"
-            }
+            return try await parts.components.slot.report(tables: parts.catalogs.set.captured?.tableNames).problem
         } catch {
             return "\(error)"
         }

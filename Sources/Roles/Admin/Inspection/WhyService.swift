@@ -63,17 +63,17 @@ package struct WhyService: Sendable {
     ) async throws -> Target? {
         switch question.subject {
         case .key(let key): return Target(key: key)
-        case .session(let name, let id, let operation):
+        case .session(let name, let id, let operation, let key):
             facts.askedSession = "\(name)/\(id)"
-            return try await target(ofSession: id, on: name, operation, &facts, &answer)
+            return try await target(ofSession: id, on: name, operation, key, &facts, &answer)
         case .operation(let connector, let name, let variables, let auth):
             return try await target(connector, name, variables, auth, question, &facts)
         }
     }
 
     private func target(
-        ofSession id: UInt64, on name: String, _ operation: String?, _ facts: inout WhyFacts,
-        _ answer: inout JSONObject
+        ofSession id: UInt64, on name: String, _ operation: String?, _ wanted: LiveQueryKey?,
+        _ facts: inout WhyFacts, _ answer: inout JSONObject
     ) async throws -> Target? {
         let part: JSONValue
         do {
@@ -87,8 +87,12 @@ package struct WhyService: Sendable {
             part = .null
         }
         facts.isSessionKnown = part.bool("isKnown")
+        facts.ended = part.array("ended").map(EndRecord.init(json:))
+        answer["ended"] = .array(facts.ended.map(\.json))
         let rows = part.array("subscriptions").filter { row in
-            operation.map { row.string("operation") == $0 || row.string("operation").hasSuffix("/" + $0) } ?? true
+            if let wanted { return row.string("key") == wanted.description }
+            return operation.map { row.string("operation") == $0 || row.string("operation").hasSuffix("/" + $0) }
+                ?? true
         }
         let keys = Set(rows.map { $0.string("key") })
         guard keys.count <= 1 else {
@@ -172,6 +176,7 @@ package struct WhyService: Sendable {
         let reference = answer["query"]?.string("operation") ?? facts.operation
         facts.operation = reference
         await staticRules(of: reference, &facts, &answer)
+        if !facts.missing.isEmpty, answer["truth"]?.string("state") == "differs" { try await countExecutions(&facts) }
         warnOfReplicas(&answer)
         let number = gathered.parts.lazy.compactMap { $0.json.optionalInt("shard") }.first.map { Int($0) }
         let routed = target.query.map {
@@ -227,7 +232,11 @@ package struct WhyService: Sendable {
         facts.events = (owner?.array("events") ?? []).map(EventVerdict.init(json:))
         answer["events"] = .array(facts.events.map(\.json))
         answer["runs"] = owner?["runs"] ?? []
-        facts.ended = parts.flatMap { $0.array("ended").map(EndRecord.init(json:)) }
+        let ended = parts.flatMap { $0.array("ended").map(EndRecord.init(json:)) }
+        // A session's node tells of its ends, too.
+        facts.ended =
+            ended
+            + facts.ended.filter { end in !ended.contains { $0.session == end.session && $0.reason == end.reason } }
         answer["ended"] = .array(facts.ended.map(\.json))
         answer["recording"] = (owner ?? parts.first)?["recording"] ?? ["isArmed": false]
     }

@@ -24,6 +24,10 @@ package struct PeerReports: Sendable {
     /// Marks a request of another node, which gets the own part of the node that is asked. Its value is the asking
     /// node's id.
     static let header = "x-freshet-peer"
+    /// The name of the person who asks, in the audit logs of the nodes that are asked.
+    static let personHeader = "x-freshet-operator"
+    /// The person on whose behalf the current task asks other nodes; nil: nobody gave a name.
+    @TaskLocal static var person: String?
     /// The nodes asked at a time.
     private static let atOnce = 16
 
@@ -102,7 +106,7 @@ package struct PeerReports: Sendable {
         }
         var request = request(peer, path + Self.query(query.filter { $0.name != "node" }))
         request.body = Array("{}".utf8)
-        request.headers.append(("x-freshet-operator", `operator`))
+        request.headers.append((Self.personHeader, `operator`))
         switch await sender.send(request) {
         case .success(let response):
             let answer = try? JSONValue(parsing: response.body)
@@ -162,6 +166,7 @@ package struct PeerReports: Sendable {
     private func request(_ peer: PeerPlan.Peer, _ target: String) -> HTTPSender.Request {
         var headers = [(name: Self.header, value: own.name)]
         if let token { headers.append(("authorization", "Bearer \(token)")) }
+        if let person = Self.person { headers.append((Self.personHeader, person)) }
         return HTTPSender.Request(
             url: "http://\(peer.address)\(target)", headers: headers, timeoutMs: settings.timeoutMs,
             responseBytesMax: settings.answerBytesMax)

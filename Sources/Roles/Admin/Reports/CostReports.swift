@@ -61,7 +61,7 @@ extension NodeInspector {
     private static func row(_ costs: OperationCosts) -> JSONObject {
         [
             "requests": .int(Int64(clamping: costs.requests)), "runs": .int(Int64(clamping: costs.runs)),
-            "requestMs": .double(Double(costs.requestMicros) / 1_000),
+            "requestMs": .double(Double(costs.requestMicros) / 1_000), "lastRequestAtMs": .int(costs.lastRequestMs),
             "changed": .int(Int64(clamping: costs.changed)),
             "databaseMs": .double(Double(costs.statementMicros) / 1_000),
             "resultBytes": .int(Int64(clamping: costs.resultBytes)),

@@ -142,8 +142,28 @@ package struct NodeInspector: Sendable {
         return [
             "state": .string(SlotView.phrase(tailer.state)),
             "slot": tailer.slotName.isEmpty ? .null : .string(tailer.slotName),
+            "health": tailer.slotSeen.map { .string(SlotHealth($0).rawValue) } ?? .null,
             "retainedBytes": tailer.slotSeen.map { .int($0.retainedBytes) } ?? .null,
+            "safeBytes": tailer.slotSeen?.safeBytes.map { .int($0) } ?? .null,
         ]
+    }
+
+    /// Returns the memory of the Redis servers.
+    /// - Throws: `BrokerError` if one is unavailable.
+    func redisMemory() async throws(BrokerError) -> JSONValue {
+        let keys = broker.keys
+        // In a cluster, each shard's streams may be on another server.
+        let asked =
+            broker.state.servers.count > 1
+            ? ShardID.all(count: overrideList.shardCount).map { keys.events(shard: $0.number) } : [keys.meta]
+        return .array(
+            try await broker.memory(ofServersWith: asked).map { memory in
+                [
+                    "server": .string(memory.server), "usedBytes": .int(memory.usedBytes),
+                    "maxBytes": memory.maxBytes > 0 ? .int(memory.maxBytes) : .null,
+                    "policy": .string(memory.policy), "isLogged": .bool(memory.isLogged),
+                ]
+            })
     }
 
     /// Returns the replication slot and the publications, as the database has them now.
@@ -156,7 +176,16 @@ package struct NodeInspector: Sendable {
     private func workerStatus() async -> JSONValue {
         guard let worker else { return .null }
         let errors = await worker.conditionErrorCounts
+        let failing = await worker.failing
         return [
+            "liveQueries": .int(Int64(await worker.liveQueryCount)), "failing": .int(Int64(failing.count)),
+            "lastFailure": failing.last.map { failure in
+                [
+                    "operation": .string(failure.operation.description), "key": .string(failure.key.description),
+                    "code": .string(failure.error.code.rawValue), "message": .string(failure.error.message),
+                    "atMs": .int(failure.atMs),
+                ]
+            } ?? .null,
             "runsInFlight": .int(Int64(await worker.runsInFlight)), "due": .int(Int64(await worker.dueCount)),
             "paced": .int(Int64(await worker.pacedCount)), "takeOver": (await worker.takeOver).json,
             "conditionErrors": .array(
@@ -198,6 +227,7 @@ package struct NodeInspector: Sendable {
             row["unfollowed"] = .bool(overrides.unfollowed.contains(shard))
             row["leaseRemainingMs"] = lease.map { .int(Int64($0.remainingMs)) } ?? .null
             row["streamLength"] = .int(Int64(info?.length ?? 0))
+            row["keptForMs"] = info?.firstID.map { .int(max(0, nowMs - Int64(clamping: $0.ms))) } ?? .null
             if let report = mine[shard] {
                 row["subscribers"] = .int(Int64(report.subscribers))
                 row["events"] = .int(Int64(report.events))

@@ -1,3 +1,4 @@
+import JSON
 import LiveModel
 
 /// A parameter of a route of the admin API: where it stands, its values, and what it means.
@@ -93,6 +94,17 @@ package struct AdminArguments: Sendable {
         }
         self.values = values
         self.query = query.filter { item in parameters.contains { $0.name == item.name && $0.place == .query } }
+    }
+
+    /// Returns the members of a body as items of a query: texts as they are, anything else as JSON.
+    static func items(ofBody body: JSONObject) -> [(name: String, value: String)] {
+        body.entries.compactMap { member in
+            switch member.value {
+            case .null: nil
+            case .string(let text): (member.key, text)
+            case let value: (member.key, String(decoding: value.compactBytes, as: UTF8.self))
+            }
+        }
     }
 
     subscript(_ name: String) -> String? { values[name] }

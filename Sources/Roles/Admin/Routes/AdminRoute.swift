@@ -39,15 +39,22 @@ package struct AdminRoute: Sendable {
     package let mediaType: String
     /// Whether it shows data of users, so that each request leaves a line in the audit log.
     package let isLook: Bool
+    /// Whether a POST takes its parameters from a JSON body, too: a request target may have 8 KiB only.
+    package let takesBody: Bool
+    /// Whether a POST changes nothing, so that readers may send it.
+    package let isRead: Bool
     package let work: Work
 
     /// - Parameter example: JSON text; traps if it is none, since it stands in the source.
     init(
         _ method: HTTPMethod, _ path: String, former: String? = nil, isOpen: Bool = false,
         _ parameters: [AdminParameter], _ about: String, example: String? = nil,
-        mediaType: String = "application/json", isLook: Bool = false, _ work: Work
+        mediaType: String = "application/json", isLook: Bool = false, takesBody: Bool = false, isRead: Bool = false,
+        _ work: Work
     ) {
         self.isLook = isLook
+        self.takesBody = takesBody
+        self.isRead = isRead
         self.method = method
         self.path = path
         self.former = former

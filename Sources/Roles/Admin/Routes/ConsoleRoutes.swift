@@ -15,7 +15,9 @@ extension AdminRoutes {
                 {"verdict": "All is well: 3 nodes, 64 shards, 12 sessions, 7 live queries.", "level": "ok", \
                 "problems": [{"severity": "critical", "sentence": "worker-2 is not ready.", "screen": "home"}], \
                 "nodes": [{"id": "worker-1"}], "statuses": [{"node": "worker-1"}], \
-                "shards": {"count": 64, "attention": [{"shard": 3, "verdict": "starting"}], "behindMsMax": 0}, \
+                "shards": {"count": 64, "attention": [{"shard": 3, "verdict": "starting"}], "behindMsMax": 0, \
+                "streamLengthMax": 812, "keptForMsMax": 3600000}, "redis": [{"server": "redis://10.0.0.7:6379", \
+                "usedBytes": 1048576, "maxBytes": null, "policy": "noeviction", "isLogged": true}], \
                 "unreachable": []}
                 """
         ) { services, _ in await services.overview() },
@@ -116,6 +118,7 @@ extension AdminServices {
             facts.status = report.json(gathered, askedOf: inspector.nodeID, AdminArguments())
             facts.nodes = try await inspector.nodes()["nodes"]?.arrayValue ?? []
             facts.shards = try await inspector.shards()["shards"]?.arrayValue ?? []
+            facts.redis = try await inspector.redisMemory().arrayValue ?? []
         } catch {
             facts.failure = "\((error as? RequestError)?.message ?? "\(error)")"
             facts.status = ["nodes": .array([await inspector.status()]), "unreachable": []]
@@ -132,7 +135,10 @@ extension AdminServices {
             "attention": .array(facts.shards.compactMap { Self.attention($0, late) }),
             "behindMsMax": .int(facts.shards.reduce(0) { max($0, $1["behindMs"]?.intValue ?? 0) }),
             "liveQueries": .int(facts.shards.reduce(0) { $0 + ($1["liveQueries"]?.intValue ?? 0) }),
+            "streamLengthMax": .int(facts.shards.reduce(0) { max($0, $1["streamLength"]?.intValue ?? 0) }),
+            "keptForMsMax": .int(facts.shards.reduce(0) { max($0, $1["keptForMs"]?.intValue ?? 0) }),
         ]
+        object["redis"] = .array(facts.redis)
         object["unreachable"] = facts.status["unreachable"] ?? .array([])
         return .object(object)
     }

@@ -19,32 +19,41 @@ extension AdminRoutes {
         "unreachable": []}
         """
 
+    private static let whyParameters: [AdminParameter] = [
+        key,
+        .query(
+            "operation", .text(bytesMax: 2 * nameBytesMax),
+            "CONNECTOR/OPERATION, or OPERATION where that is unique; of a session, picks one of its queries."),
+        .query("variables", .text(bytesMax: textBytesMax), "The variables as a JSON object."),
+        .query("uid", .text(bytesMax: nameBytesMax), "The user."),
+        .query("claims", .text(bytesMax: textBytesMax), "The claims of the user's token as a JSON object."),
+        .query("session", .text(bytesMax: 2 * nameBytesMax), "A session, NODE/ID."),
+        .query(
+            "truth", .choice(["yes", "no"]), "Whether the query is run, to compare the result.",
+            standard: "yes"),
+        .query(
+            "arm", .choice(["yes", "no"]), "Whether the live query is recorded from now on, where nodes know it.",
+            standard: "yes"),
+    ]
+    private static let whyExample = """
+        {"verdict": {"code": "condition_false", "state": "stale", "isStale": true, \
+        "sentence": "The screen is stale: auctions/EditLot ran 4.2 s ago, and …", \
+        "next": ["Change the rule's condition, or remove it."]}, \
+        "query": {"key": "9f…", "operation": "auctions/GetLot"}, "truth": {"state": "differs"}, \
+        "registered": {"node": "worker-1", "shard": 3}, "events": [], "runs": [], "gateways": []}
+        """
+
     static let inspection: [AdminRoute] = [
         .look(
-            "/admin/v1/why",
-            [
-                key,
-                .query(
-                    "operation", .text(bytesMax: 2 * nameBytesMax),
-                    "CONNECTOR/OPERATION, or OPERATION where that is unique; of a session, picks one of its queries."),
-                .query("variables", .text(bytesMax: textBytesMax), "The variables as a JSON object."),
-                .query("uid", .text(bytesMax: nameBytesMax), "The user."),
-                .query("claims", .text(bytesMax: textBytesMax), "The claims of the user's token as a JSON object."),
-                .query("session", .text(bytesMax: 2 * nameBytesMax), "A session, NODE/ID."),
-                .query(
-                    "truth", .choice(["yes", "no"]), "Whether the query is run, to compare the result.",
-                    standard: "yes"),
-                .query(
-                    "arm", .choice(["yes", "no"]), "Whether the live query is recorded from now on.", standard: "yes"),
-            ], "[why a screen is stale](../operations/why-stale.md): a verdict, and the facts that it follows from",
-            example: """
-                {"verdict": {"code": "condition_false", "state": "stale", "isStale": true, \
-                "sentence": "The screen is stale: auctions/EditLot ran 4.2 s ago, and …", \
-                "next": ["Change the rule's condition, or remove it."]}, \
-                "query": {"key": "9f…", "operation": "auctions/GetLot"}, "truth": {"state": "differs"}, \
-                "registered": {"node": "worker-1", "shard": 3}, "events": [], "runs": [], "gateways": []}
-                """
+            "/admin/v1/why", whyParameters,
+            "[why a screen is stale](../operations/why-stale.md): a verdict, and the facts that it follows from",
+            example: whyExample
         ) { services, arguments in try await services.why.why(try WhyQuestion(arguments)) },
+        AdminRoute(
+            .POST, "/admin/v1/why", whyParameters,
+            "the same as GET, for a question that is longer than a request target may be", example: whyExample,
+            isLook: true, takesBody: true, isRead: true,
+            .report { services, arguments in try await services.why.why(try WhyQuestion(arguments)) }),
         .look(
             "/admin/v1/trace/{trace}", [trace], "the way of one traced mutation to its deliveries",
             example: """
@@ -181,6 +190,9 @@ extension AdminServices {
         let only = arguments["node"].map { NodeID($0) }
         if isOfPeer || only == recorder.node { return try TailStream.open(filter, recorder, exchange) }
         let cluster = ClusterTail(peers: peers, query: arguments.query, only: only)
-        try TailStream.open(filter, recorder, isOwnWanted: only == nil, exchange) { await cluster.run(into: $0) }
+        let person = PeerReports.person
+        try TailStream.open(filter, recorder, isOwnWanted: only == nil, exchange) { stream in
+            await PeerReports.$person.withValue(person) { await cluster.run(into: stream) }
+        }
     }
 }

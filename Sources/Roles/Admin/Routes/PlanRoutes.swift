@@ -27,10 +27,15 @@ extension AdminRoutes {
             example: planExample, isLook: true,
             .report { services, arguments in try await services.plan(arguments, isMeasured: false) }),
         AdminRoute(
+            .POST, "/admin/v1/plan", planParameters,
+            "the same as GET, for variables that are longer than a request target may be", example: planExample,
+            isLook: true, takesBody: true, isRead: true,
+            .report { services, arguments in try await services.plan(arguments, isMeasured: false) }),
+        AdminRoute(
             .POST, "/admin/v1/plan/analyze", planParameters,
             "runs a query once by `EXPLAIN (ANALYZE)`, in a read-only transaction of at most 5 s: its plan with the "
                 + "rows and times as measured",
-            example: planExample, isLook: true,
+            example: planExample, isLook: true, takesBody: true,
             .report { services, arguments in try await services.plan(arguments, isMeasured: true) }),
     ]
 }

@@ -94,7 +94,7 @@ extension AdminRoutes {
                 "auctions/ListLots", "liveQueries": 5, "spared": 2, "examples": [{"effect": "spared", \
                 "mutation": "auctions/EditLot", "reason": "mutation.variables.category: 'Art' ≠ 'Books'"}]}], \
                 "unjudged": [], "recording": [{"node": "worker-1"}], "unreachable": []}
-                """, isLook: true,
+                """, isLook: true, takesBody: true,
             .report { services, arguments in
                 guard let operation = try arguments.operation() else {
                     throw RequestError(.badRequest, "operation is required")

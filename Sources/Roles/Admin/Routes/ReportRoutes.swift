@@ -59,7 +59,7 @@ extension AdminRoutes {
                 + "replicas, Redis, outbox",
             example: """
                 {"nodes": [{"node": "worker-1", "roles": ["worker", "admin"], "ready": true, "sessions": 0, \
-                "worker": {"runsInFlight": 0, "due": 0}, "replicas": [{"address": "10.0.0.9:5432", "state": "behind", \
+                "worker": {"runsInFlight": 0, "due": 0, "liveQueries": 7, "failing": 0, "lastFailure": null}, "replicas": [{"address": "10.0.0.9:5432", "state": "behind", \
                 "isUsed": false, "lagBytes": 81920, "lagMs": 4200}], "outbox": {"rows": 0}}], "unreachable": []}
                 """,
             GatheredReport(merge: { parts, _ in ["nodes": .array(parts.map(\.json))] }) { services, _ in
@@ -150,7 +150,7 @@ extension AdminRoutes {
                 {"count": 2, "matching": 1, "sessions": [{"node": "gateway-1", "id": 17, "peer": "10.0.0.9:50412", \
                 "protocol": "graphql-transport-ws", "user": "ann", "client": "gl-js/ fire/11.3.1", "subscriptions": 2, \
                 "operations": ["auctions/GetLot"], "sinceMs": 64000, "project": "9a41…"}], "unreachable": []}
-                """,
+                """, isLook: true,
             GatheredReport(merge: MergedReports.sessions) { services, arguments in
                 await services.inspector.sessions(
                     limit: arguments.integer("limit") ?? 0, try SessionFilter(arguments))
@@ -180,24 +180,24 @@ extension AdminRoutes {
                 "command": "freshet deploy --rollback", "changes": null}, "problems": [], "unreachable": []}
                 """
         ) { services, _ in try await services.deployments() },
-        .get(
-            "/admin/v1/revocations", former: "/admin/revocations", [limit(sessionsMax)],
+        AdminRoute(
+            .GET, "/admin/v1/revocations", former: "/admin/revocations", [limit(sessionsMax)],
             "the cluster's revocations, the latest first",
             example: """
                 {"count": 1, "revocations": [{"subject": "uid:ann", "atMs": 1764239000123, "expiresInMs": 3600000, \
                 "tokens": "all"}]}
-                """
-        ) { services, arguments in
-            try await services.inspector.revocationRows(limit: arguments.integer("limit") ?? 0)
-        },
+                """, isLook: true,
+            .report { services, arguments in
+                try await services.inspector.revocationRows(limit: arguments.integer("limit") ?? 0)
+            }),
     ]
 }
 
 extension AdminRoute {
     static func gathered(
         _ path: String, former: String? = nil, _ parameters: [AdminParameter], _ about: String, example: String,
-        _ report: GatheredReport
+        isLook: Bool = false, _ report: GatheredReport
     ) -> AdminRoute {
-        AdminRoute(.GET, path, former: former, parameters, about, example: example, .gathered(report))
+        AdminRoute(.GET, path, former: former, parameters, about, example: example, isLook: isLook, .gathered(report))
     }
 }

@@ -25,7 +25,7 @@ function reached(answers) {
 let login;
 
 /** Asks for the token; callers that wait meanwhile share one question. */
-function ask(message) {
+function askToken(message) {
   login ??= new Promise(resolve => {
     const dialog = document.getElementById("login");
     document.getElementById("login-error").textContent = message;
@@ -67,7 +67,7 @@ export async function request(path, options = {}) {
     const isRead = (options.method ?? "GET") === "GET";
     if (response.status !== 401 && !(response.status === 403 && challenge && isRead)) return response;
     // Another request may have asked in between.
-    if (token === storage.token) await ask(token ? await reason(response) : "");
+    if (token === storage.token) await askToken(token ? await reason(response) : "");
   }
 }
 
@@ -89,6 +89,18 @@ export const get = async (path, options) => json(await request(path, options));
 
 export const post = async (path, body = {}, headers = {}) => json(await request(path,
   {method: "POST", headers: {"content-type": "application/json", ...headers}, body: JSON.stringify(body)}));
+
+/** The characters of a request target that servers take for sure; they take 8 KiB. */
+const targetMax = 4000;
+
+/** Reads a report; in a body what does not fit into the request target. */
+export async function ask(path, values, options) {
+  const target = path + query(values);
+  if (target.length <= targetMax) return get(target, options);
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+  return json(await request(path, {...options, method: "POST", headers: {"content-type": "application/json"},
+    body: JSON.stringify(Object.fromEntries(given))}));
+}
 
 /**
  * Reads an event stream until `signal` aborts; begins again after a loss, later each time, at most after five seconds.

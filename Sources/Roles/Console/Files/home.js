@@ -108,12 +108,25 @@ function drawEvents(place, {statuses, shards}) {
     ["Subscriptions", number(sum(statuses, status => status.gateway?.subscriptions))],
     ["Live queries waiting to run", number(sum(statuses, status => status.worker?.due))],
     ["Runs in flight", number(sum(statuses, status => status.worker?.runsInFlight))],
+    ["Live queries whose last run failed", failing(statuses)],
     ["Conditions that failed", number(sum(statuses, status =>
       (status.worker?.conditionErrors ?? []).reduce((total, error) => total + error.count, 0)))],
   ]));
 }
 
-function drawRedis(place, {statuses}) {
+function failing(statuses) {
+  const count = sum(statuses, status => status.worker?.failing);
+  const last = statuses.map(status => status.worker?.lastFailure).filter(Boolean)
+    .sort((left, right) => right.atMs - left.atMs)[0];
+  return last ? h("span", {}, badge(number(count), "critical"), ` the last ${last.operation}: ${last.message} `,
+    link("Why?", `#/why?key=${last.key}`)) : "none";
+}
+
+const memory = ({usedBytes, maxBytes, policy}) => h("span", {}, bytes(usedBytes),
+  maxBytes === null ? ", without limit" : ` of ${bytes(maxBytes)}, then `,
+  maxBytes === null ? "" : badge(policy, policy === "noeviction" ? "ok" : "critical"));
+
+function drawRedis(place, {statuses, redis, shards}) {
   const connected = statuses.filter(status => status.redis?.connected).length;
   const servers = [...new Set(statuses.flatMap(status => (status.redis?.servers ?? []).map(({address}) => address)))];
   show(place, facts([
@@ -121,6 +134,10 @@ function drawRedis(place, {statuses}) {
     ["Servers", servers.map(server => server.replace(/^rediss?:\/\//, "")).join(", ") || "–"],
     ["Reconnects", number(sum(statuses, status => status.redis?.reconnects))],
     ["Commands queued", number(sum(statuses, status => status.redis?.queued))],
+    ["Memory", redis?.length ? redis.map((server, index) => [index ? h("br") : "", memory(server)]) : "–"],
+    ["Survives a restart (appendonly)", redis?.length ? redis.every(({isLogged}) => isLogged) ? "yes" : "no" : "–"],
+    ["Events kept of the fullest shard", number(shards.streamLengthMax)],
+    ["Oldest event kept", duration(shards.keptForMsMax)],
   ]));
 }
 

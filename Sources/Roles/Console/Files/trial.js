@@ -1,6 +1,6 @@
 // Trials: another condition of a rule on recorded events, and what arms their recording.
 
-import {get, poll, post, query} from "./api.js";
+import {get, poll, post} from "./api.js";
 import {allowed} from "./access.js";
 import {badge, bytes, card, clock, field, h, note, number, plural, select, show} from "./dom.js";
 import {missing} from "./sessions.js";
@@ -68,8 +68,8 @@ export async function edit(place, operation, signal, isFocused) {
     event.preventDefault();
     show(output, note("Asking the recorded events."));
     try {
-      draw(output, await post("/admin/v1/rules/try" +
-        query({operation, rule: rule.value, condition: condition.value.trim()})));
+      draw(output, await post("/admin/v1/rules/try",
+        {operation, rule: rule.value, condition: condition.value.trim() || undefined}));
     } catch (error) {
       show(output, note(error.message, "bad"));
       const at = error.message.match(/^(\d+):(\d+) of the condition/);

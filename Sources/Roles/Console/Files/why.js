@@ -1,6 +1,6 @@
 // Why is this screen stale? The verdict in one sentence, then the chain from the rules to the sessions.
 
-import {get, query} from "./api.js";
+import {ask, query} from "./api.js";
 import {badge, bytes, card, clock, duration, facts, field, h, link, note, number, plural, select, short, show}
   from "./dom.js";
 import {missing} from "./sessions.js";
@@ -37,7 +37,7 @@ export async function open(place, {signal, values, context}) {
   if (!isAsked) return;
   show(answer, note("Asking all nodes …"));
   try {
-    draw(answer, await get("/admin/v1/why" + query(values), {signal}), values);
+    draw(answer, await ask("/admin/v1/why", values, {signal}), values);
   } catch (error) {
     if (!signal.aborted) show(answer, note(error.message, "bad"));
   }
@@ -53,7 +53,7 @@ function draw(place, why, values) {
       verdict.next?.length ? h("ul", {}, verdict.next.map(text => h("li", {}, text))) : ""),
     missing(why.unreachable), (why.warnings ?? []).map(text => note(text, "warning")),
     why.choices ? card("Its live queries", h("ul", {}, why.choices.map(choice => h("li", {}, link(choice.operation,
-      "#/why" + query({session: values.session, operation: choice.operation})), ` ${short(choice.key)}`)))) : "",
+      "#/why" + query({session: values.session, key: choice.key})), ` ${short(choice.key)}`)))) : "",
     h("div", {class: "chain"}, question(why), registered(why), events(why), runs(why), gateways(why), rules(why)),
     h("p", {}, h("button", {type: "button", onclick: () => dispatchEvent(new HashChangeEvent("hashchange"))},
       "Ask again")));

@@ -60,10 +60,12 @@ package final class LoopHub: @unchecked Sendable {
     package func unsubscribe(_ handle: Handle, lingers: Bool = true) {
         eventLoop.assertInEventLoop()
         guard hub.unsubscribed(handle) else { return }
-        if let recorder = service.recorder, recorder.isOn, let observed = subscribers[handle.slot]?.session.observed {
+        if let recorder = service.recorder, let observed = subscribers[handle.slot]?.session.observed,
+            recorder.isOn || observed.leaving != nil
+        {
             recorder.session(
                 observed.id, uid: observed.uid, handle.key, of: service.held(handle.key)?.query.operation,
-                leaves: observed.leaving ?? "left")
+                leaves: observed.leaving ?? NodeRecorder.left)
         }
         subscribers[handle.slot] = nil
         if hub.subscriptionCount == 0 { subscribers.removeAll(keepingCapacity: subscribers.count <= 256) }

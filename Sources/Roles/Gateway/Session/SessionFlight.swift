@@ -24,6 +24,7 @@ extension ClientSession {
     /// Notes that the client has this identity now.
     func noteIdentity(after former: Identity) {
         let isRenewal = former.auth?.uid == identity.auth?.uid
+        if !suspended.isEmpty { hub.recorder?.resumed(permit.id) }
         note(
             isRenewal ? .renewed : .began,
             FlightDetails.session(protocolName, permit, identity, nowMs: executor.clock.nowMs()))

@@ -1,3 +1,4 @@
+import Catalog
 import APINode
 import ChangeTailer
 import Cluster
@@ -47,6 +48,7 @@ struct NodeRoles: Sendable {
             export = { exporter.noted($0) }
         }
         let recorder = NodeRecorder(node: node.id, settings: node.recorderSettings, export: export)
+        execution.catalogs.onReplace { recorder.redact($0.redactedNames) }
         let publisher = EventPublisher(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs,
             overrideList: cluster.overrideList,

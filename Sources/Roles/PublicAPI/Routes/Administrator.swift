@@ -3,10 +3,10 @@ import Execution
 import Gateway
 package import HTTPServer
 import JSON
-import LiveModel
+package import LiveModel
 package import NIOHTTP1
 import Operations
-import Sessions
+package import Sessions
 import Synchronization
 
 /// Administrators' operations: on the admin port behind its token, and under `freshet dev` on the public port.
@@ -26,21 +26,33 @@ package final class AdministratorOperations: Sendable {
     /// Returns whether the path is an administrator's operation.
     package static func owns(_ path: String) -> Bool { AdministratorCall(path: path) != nil }
 
-    package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, headers: HTTPHeaders = [:]) {
+    /// - Parameter onRead: called once with what the request asks for, before it is done.
+    package func handle(
+        _ request: HTTPRequest, _ exchange: HTTPExchange, headers: HTTPHeaders = [:],
+        onRead: @escaping @Sendable (Result<AdministratorRequest, RequestError>) -> Void = { _ in }
+    ) {
         func fail(_ error: RequestError) {
             exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
         }
-        guard let call = AdministratorCall(path: request.path) else {
-            return fail(RequestError(.notFound, "not found"))
+        func refuse(_ error: RequestError) {
+            onRead(.failure(error))
+            fail(error)
         }
-        guard request.method == .POST else { return fail(RequestError(.methodNotAllowed, "this path allows POST")) }
+        guard let call = AdministratorCall(path: request.path) else {
+            return refuse(RequestError(.notFound, "not found"))
+        }
+        guard request.method == .POST else { return refuse(RequestError(.methodNotAllowed, "this path allows POST")) }
         guard inFlight.wrappingAdd(1, ordering: .relaxed).newValue <= Self.inFlightMax else {
             inFlight.wrappingSubtract(1, ordering: .relaxed)
-            return fail(RequestError(.unavailable, "too many administrator operations on this node"))
+            return refuse(RequestError(.unavailable, "too many administrator operations on this node"))
         }
         Task {
             do throws(RequestError) {
-                var wanted = try AdministratorRequest(try request.jsonBody(), call.method)
+                let read = Result { () throws(RequestError) in
+                    try AdministratorRequest(try request.jsonBody(), call.method)
+                }
+                onRead(read)
+                var wanted = try read.get()
                 wanted.idempotencyKey = try IdempotencyKey.chosen(
                     header: request.header(IdempotencyKey.headerName), body: wanted.idempotencyKey)
                 let answer = try await self.run(call, wanted)

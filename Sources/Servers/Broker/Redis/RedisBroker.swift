@@ -69,6 +69,28 @@ package final class RedisBroker: Broker {
         _ = try await routes.value(CommandBuffer("EXISTS", keys.meta), key: keys.meta)
     }
 
+    package func memory(ofServersWith keys: [String]) async throws(BrokerError) -> [BrokerMemory] {
+        let servers = state.servers
+        var known: Set<String> = []
+        var memories: [BrokerMemory] = []
+        for key in keys {
+            let reply: RedisValue
+            do throws(BrokerError) {
+                reply = try await routes.value(CommandBuffer("INFO", "server", "memory", "persistence"), key: key)
+            } catch {
+                // Without permission for INFO.
+                if error.code == .rejected { return [] }
+                throw error
+            }
+            guard let text = reply.text, var (runID, memory) = BrokerMemory.parse(info: text),
+                known.insert(runID).inserted
+            else { continue }
+            memory.server = servers.first { $0.id.hasPrefix(runID) }?.address ?? runID
+            memories.append(memory)
+        }
+        return memories
+    }
+
     package func close() async {
         let open = readers.withLock { readers in
             defer { readers = [] }

@@ -124,6 +124,8 @@ package protocol Broker: AnyObject, Sendable {
     /// Makes one round trip to the server.
     func ping() async throws(BrokerError)
     var state: BrokerState { get }
+    /// Returns the memory of the servers that hold these keys, each once; none where the broker may not ask.
+    func memory(ofServersWith keys: [String]) async throws(BrokerError) -> [BrokerMemory]
     /// Completes accepted calls if the server is reachable, fails the rest with `.closed`, closes readers and
     /// connections, and waits for their threads. Idempotent.
     func close() async

@@ -15,6 +15,46 @@ package struct BrokerServer: Sendable, Hashable {
     }
 }
 
+/// The memory of one server, and what happens when it is full.
+package struct BrokerMemory: Sendable, Hashable {
+    /// `redis://host:port`, or the server's id where the address is not known.
+    package var server: String
+    package var usedBytes: Int64
+    /// 0: without limit.
+    package var maxBytes: Int64
+    /// Redis' `maxmemory-policy`: what it removes when it is full; `noeviction` removes nothing.
+    package var policy: String
+    /// Whether what it holds survives a restart (`appendonly`).
+    package var isLogged: Bool
+
+    package init(server: String, usedBytes: Int64, maxBytes: Int64, policy: String, isLogged: Bool) {
+        self.server = server
+        self.usedBytes = usedBytes
+        self.maxBytes = maxBytes
+        self.policy = policy
+        self.isLogged = isLogged
+    }
+
+    /// Reads the reply to `INFO server memory persistence`.
+    /// - Returns: the server's run id beside it; nil for a reply without these figures.
+    package static func parse(info text: String) -> (runID: String, memory: BrokerMemory)? {
+        var fields: [Substring: Substring] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[line[..<colon]] = line[line.index(after: colon)...]
+        }
+        guard let runID = fields["run_id"], let used = fields["used_memory"].flatMap({ Int64($0) }),
+            let most = fields["maxmemory"].flatMap({ Int64($0) }), let policy = fields["maxmemory_policy"]
+        else { return nil }
+        return (
+            String(runID),
+            BrokerMemory(
+                server: String(runID), usedBytes: used, maxBytes: most, policy: String(policy),
+                isLogged: fields["aof_enabled"] == "1")
+        )
+    }
+}
+
 /// Counters and gauges of a broker, for metrics and `/admin/status`.
 package struct BrokerState: Sendable, Hashable {
     package var connected = false

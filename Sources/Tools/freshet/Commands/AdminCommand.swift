@@ -33,7 +33,10 @@ struct AdminCommand: AsyncParsableCommand {
 
         func get(_ path: String) async -> JSONValue { await call(.GET, path) }
 
-        func post(_ path: String) async -> JSONValue { await call(.POST, path) }
+        /// - Parameter body: parameters that may be longer than a request target.
+        func post(_ path: String, _ body: [(String, String?)] = []) async -> JSONValue {
+            await call(.POST, path, body)
+        }
 
         /// Performs an action and prints its result.
         func act(_ path: String) async {
@@ -41,8 +44,10 @@ struct AdminCommand: AsyncParsableCommand {
             Terminal.out(json ? answer.description : answer["done"]?.stringValue ?? answer.description)
         }
 
-        private func call(_ method: HTTPMethod, _ path: String) async -> JSONValue {
-            await send(method, await base(), path)
+        private func call(
+            _ method: HTTPMethod, _ path: String, _ body: [(String, String?)] = []
+        ) async -> JSONValue {
+            await send(method, await base(), path, body)
         }
 
         /// The admin address of the node in question.
@@ -70,16 +75,20 @@ struct AdminCommand: AsyncParsableCommand {
             return other
         }
 
-        private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
+        private func send(
+            _ method: HTTPMethod, _ url: String, _ path: String, _ body: [(String, String?)] = []
+        ) async -> JSONValue {
             // For the audit log: the operator's claimed name. Only the token grants access.
             var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
             if method == .POST { headers.append(("content-type", "application/json")) }
             if let token = token ?? Self.tokenOfEnvironment() {
                 headers.append(("authorization", "Bearer \(token)"))
             }
+            let members = body.compactMap { name, value in value.map { (name, JSONValue.string($0)) } }
             do {
                 let response = try await HTTPCall.send(
-                    method, try ServerAddress(url, trust: tls.trust), path: path, headers: .init(headers))
+                    method, try ServerAddress(url, trust: tls.trust), path: path, headers: .init(headers),
+                    body: members.isEmpty ? [] : JSONWriter.compact(.object(JSONObject(members))))
                 let value = try JSONParser.parse(response.body)
                 guard response.status == 200 else {
                     Terminal.fail(value["errors"]?[0]?["message"]?.stringValue ?? "status \(response.status)")

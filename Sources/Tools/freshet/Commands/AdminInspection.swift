@@ -34,7 +34,7 @@ extension AdminCommand {
 
         @OptionGroup var subscriber: Subscriber
 
-        @Option(help: "The key of a live query, from `freshet admin live-queries --json`.")
+        @Option(help: "The key of a live query, from `freshet admin live-queries --json`; with --session, of its.")
         var key: String?
 
         @Option(help: ArgumentHelp("A session.", valueName: "node/id"))
@@ -47,13 +47,14 @@ extension AdminCommand {
             if operation == nil, key == nil, session == nil {
                 throw ValidationError("name an operation, --key or --session")
             }
+            if operation != nil, key != nil { throw ValidationError("give an operation or --key") }
         }
 
         func run() async {
-            let query = Connection.query(
+            let answer = await connection.ask(
+                "/admin/v1/why",
                 [("operation", operation)] + subscriber.items
                     + [("key", key), ("session", session), ("truth", noRun ? "no" : nil)])
-            let answer = await connection.get("/admin/v1/why" + query)
             Terminal.out(connection.json ? answer.description : WhyText(answer).text)
             if answer["verdict"]?["isStale"]?.boolValue != false { Foundation.exit(3) }
         }

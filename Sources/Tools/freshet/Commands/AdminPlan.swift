@@ -20,11 +20,11 @@ extension AdminCommand {
         var analyze = false
 
         func run() async {
-            let query = Connection.query([("operation", operation)] + subscriber.items)
+            let items: [(String, String?)] = [("operation", operation)] + subscriber.items
             let answer =
                 analyze
-                ? await connection.post("/admin/v1/plan/analyze" + query)
-                : await connection.get("/admin/v1/plan" + query)
+                ? await connection.post("/admin/v1/plan/analyze", items)
+                : await connection.ask("/admin/v1/plan", items)
             if connection.json { return Terminal.out(answer.description) }
             for sentence in answer["sentences"]?.arrayValue ?? [] { Terminal.out(sentence.stringValue ?? "") }
             let scans = answer["scans"]?.arrayValue ?? []

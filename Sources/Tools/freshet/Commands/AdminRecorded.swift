@@ -100,11 +100,11 @@ extension AdminCommand {
 
         func run() async {
             let answer = await connection.post(
-                "/admin/v1/rules/try"
-                    + Connection.query([
-                        ("operation", operation), ("rule", rule.map { "\($0)" }), ("mutation", mutation),
-                        ("condition", condition),
-                    ]))
+                "/admin/v1/rules/try",
+                [
+                    ("operation", operation), ("rule", rule.map { "\($0)" }), ("mutation", mutation),
+                    ("condition", condition),
+                ])
             Terminal.out(connection.json ? answer.description : TrialText(answer).text)
             connection.tellOfUnreachable(answer)
         }

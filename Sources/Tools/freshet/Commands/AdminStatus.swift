@@ -5,7 +5,7 @@ import JSON
 extension AdminCommand {
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shows the state of the cluster: one sentence, the problems, the nodes, the replicas.",
+            abstract: "Shows the state of the cluster: one sentence, problems, nodes, replicas, slot, Redis.",
             discussion: "Exits with 1 if something is critical, so that scripts can ask.")
         @OptionGroup var connection: Connection
 
@@ -30,7 +30,9 @@ extension AdminCommand {
                     "node": node["id"] ?? .null, "roles": node["roles"] ?? .null,
                     "state": .string(Self.state(node, status)), "sessions": status?["sessions"] ?? .null,
                     "due": status?["worker"]?["due"] ?? .null, "running": status?["worker"]?["runsInFlight"] ?? .null,
+                    "failing": status?["worker"]?["failing"] ?? .null,
                     "outbox": status?["outbox"]?["rows"] ?? .null,
+                    "outboxMs": status?["outbox"]?["oldestMs"] ?? .null,
                     "lagMs": status?["gateway"]?["lag"]?["endToEndMs"] ?? .null,
                     "undeliveredMs": status?["gateway"]?["lag"]?["undeliveredMs"] ?? .null,
                     "project": node["project"] ?? .null, "upMs": node["upMs"] ?? .null,
@@ -40,9 +42,10 @@ extension AdminCommand {
                 TextTable(
                     columns: [
                         "node", "roles", .init("state", "state") { $0["state"] == "ready" ? .green : .red }, "sessions",
-                        "due",
-                        "running", "outbox",
-                        .init("lag", "lagMs", .duration), .init("undelivered", "undeliveredMs", .duration), "project",
+                        "due", "running",
+                        .init("failing", "failing") { ($0["failing"]?.intValue ?? 0) > 0 ? .red : nil }, "outbox",
+                        .init("outbox age", "outboxMs", .duration), .init("lag", "lagMs", .duration),
+                        .init("undelivered", "undeliveredMs", .duration), "project",
                         .init("up", "upMs", .duration),
                     ], rows: rows
                 ).text)
@@ -53,17 +56,38 @@ extension AdminCommand {
                     return .object(row)
                 }
             }
-            if replicas.isEmpty { return }
+            Self.show(
+                replicas,
+                [
+                    .init("replica", "address"), "worker",
+                    .init("state", "state") { $0["isUsed"] == true ? .green : .yellow },
+                    .init("lag", "lagBytes", .bytes),
+                    .init("behind", "lagMs", .duration),
+                ])
+            let tailers = statuses.compactMap { status -> JSONValue? in
+                guard var row = status["tailer"]?.objectValue, row["health"]?.stringValue != nil else { return nil }
+                row["node"] = status["node"]
+                return .object(row)
+            }
+            Self.show(
+                tailers,
+                [
+                    "slot", "node", "state", "health", .init("log kept", "retainedBytes", .bytes),
+                    .init("safe", "safeBytes", .bytes),
+                ])
+            Self.show(
+                answer["redis"]?.arrayValue ?? [],
+                [
+                    .init("redis", "server"), .init("used", "usedBytes", .bytes), .init("of", "maxBytes", .bytes),
+                    "policy", .init("appendonly", "isLogged"),
+                ])
+        }
+
+        /// Prints a table after an empty line, unless it has no rows.
+        private static func show(_ rows: [JSONValue], _ columns: [TextTable.Column]) {
+            if rows.isEmpty { return }
             Terminal.out("")
-            Terminal.out(
-                TextTable(
-                    columns: [
-                        .init("replica", "address"), "worker",
-                        .init("state", "state") { $0["isUsed"] == true ? .green : .yellow },
-                        .init("lag", "lagBytes", .bytes),
-                        .init("behind", "lagMs", .duration),
-                    ], rows: replicas
-                ).text)
+            Terminal.out(TextTable(columns: columns, rows: rows).text)
         }
 
         private static func state(_ node: JSONValue, _ status: JSONValue?) -> String {

@@ -6,6 +6,7 @@ import NIOPosix
 import ProtocolClients
 import Synchronization
 import TestSupport
+import Testing
 
 /// A headless Chromium, driven over its DevTools protocol.
 final class Browser: Sendable {
@@ -16,6 +17,11 @@ final class Browser: Sendable {
     /// Nil when the machine has none; `make test` installs one where there is apt-get.
     static let path: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    /// The path of a browser for a test of which a part needs one: without it the test fails, as it would pass for less.
+    static func required() throws -> String {
+        try #require(path, "there is no Chromium on this machine; make test installs one")
+    }
 
     private init(process: FreshetProcess, address: ServerAddress, profile: String) {
         self.process = process

@@ -8,6 +8,15 @@ final class LineLog: @unchecked Sendable {
 
     func append(_ line: String) { lock.withLock { lines.append(line) } }
 
+    /// Whether anything came.
+    var isOpened: Bool { lock.withLock { !lines.isEmpty } }
+
+    /// The first data of any kind.
+    var firstData: JSONValue? {
+        let line = lock.withLock { lines.first { $0.hasPrefix("data: ") } }
+        return line.flatMap { try? JSONParser.parse(Array($0.dropFirst(6).utf8)) }
+    }
+
     /// The data of the first entry of a kind.
     /// - Parameter former: an entry after which it must come.
     func data(of kind: String, after former: JSONValue? = nil) -> JSONValue? {

@@ -8,10 +8,9 @@ import Testing
 struct WhyPage {
     private let window: Browser.Window
 
-    /// Opens the console of a node. Nil without a browser.
-    static func open(_ browser: Browser?, _ admin: AdminClient) async throws -> WhyPage? {
-        guard let browser else { return nil }
-        return WhyPage(window: try await browser.open("http://\(admin.address.host):\(admin.address.port)/#/home"))
+    /// Opens the console of a node.
+    static func open(_ browser: Browser, _ admin: AdminClient) async throws -> WhyPage {
+        WhyPage(window: try await browser.open("http://\(admin.address.host):\(admin.address.port)/#/home"))
     }
 
     /// Opens the screen, fills in the form about an operation, and expects the verdict.
@@ -36,6 +35,28 @@ struct WhyPage {
         try await window.type(session, into: "[name=session]")
         try await submit("session")
         try await read(code, says: cause)
+    }
+
+    /// Pastes the name of a session that follows several live queries, and chooses one.
+    func choose(session: String, key: String, _ code: String, says cause: String) async throws {
+        try await expect("choose", session: session, says: "name the key of one")
+        let link = "document.querySelector('#why a[href$=\"key=\(key)\"]')"
+        _ = try await window.value(when: "\(link)?.href")
+        try await window.evaluate("\(link).click()")
+        try await read(code, says: cause)
+    }
+
+    /// Revokes a user on the screen of the sessions.
+    func revoke(_ uid: String) async throws {
+        try await visit("sessions")
+        let button = "document.querySelector('#screen-sessions button[aria-label^=\"Revoke \(uid),\"]')"
+        _ = try await window.value(when: "\(button)?.textContent")
+        try await window.evaluate("\(button).click()")
+        _ = try await window.value(when: "document.querySelector('dialog.confirm')?.open")
+        try await window.evaluate("document.querySelector('dialog.confirm [value=yes]').click()")
+        let result = try await window.value(when: "document.querySelector('#session-result').textContent")
+        #expect(result.stringValue?.contains(uid) == true, "\(result)")
+        #expect(try await window.evaluate("faults") == [])
     }
 
     /// Picks the only session, or live query, that a list has of an operation.

@@ -1,3 +1,4 @@
+import Inspection
 import JSON
 import LiveModel
 import Testing
@@ -26,6 +27,40 @@ import Testing
         #expect(bench.finish(run, Self.unavailable).isNothing)
         let again = bench.advance(bench.machine.settings.retryMinMs).runs
         #expect(again.first?.items.first?.traceID == "one")
+    }
+
+    @Test func failingLiveQueriesAreCountedWithTheLastError() throws {
+        var bench = Bench(["Q": try onM(), "R": try onM()])
+        let first = bench.announce().runs[0]
+        let other = bench.announce(RefreshFixture.query("R")).runs[0]
+        #expect(bench.machine.failing.count == 0 && bench.machine.failing.last == nil)
+        _ = bench.finish(first, Self.unavailable)
+        _ = bench.advance(1)
+        _ = bench.finish(other, Self.broken)
+        let failing = bench.machine.failing
+        #expect(failing.count == 2 && failing.last?.error.message == "no such function")
+        #expect(failing.last?.operation.operation == "R" && failing.last?.atMs == bench.nowMs)
+        let again = try #require(bench.advance(bench.machine.settings.retryMinMs).runs.first)
+        _ = bench.finish(again, RefreshFixture.result(1))
+        #expect(bench.machine.failing.count == 1)
+    }
+
+    /// A run for a gateway that joins finds the same result, and is recorded so.
+    @Test func aRunForANewGatewayChangesNothing() throws {
+        var bench = Bench.settled(try onM())
+        bench.machine.scope.events = true
+        func outcomes() -> [RunRecord.Outcome] {
+            bench.machine.takeObservations().observations.compactMap {
+                if case .run(_, _, _, let run) = $0 { run.outcome } else { nil }
+            }
+        }
+        let joined = try #require(bench.announce(from: "h").runs.first)
+        #expect(bench.finish(joined, RefreshFixture.result(1)).summary == [#"h:result {"v":1}"#])
+        #expect(outcomes() == [.same])
+        _ = bench.advance(1_000)
+        let changed = try #require(bench.event().runs.first)
+        _ = bench.finish(changed, RefreshFixture.result(2))
+        #expect(outcomes() == [.changed])
     }
 
     @Test func theBackOffDoublesUpToItsMaximum() throws {

@@ -68,6 +68,34 @@ import Testing
             uniqueKeysWithValues: RuleTrial.Effect.allCases.map { ($0.rawValue, trial.total($0)) }.filter { $0.1 > 0 })
     }
 
+    /// The edited rule is that of the version in service, whichever digest comes last.
+    @Test func anEditNamesARuleOfTheCurrentVersion() throws {
+        let (current, former) = (Digest(of: [1]), Digest(of: [2]))
+        let rename = OperationReference(connector: "c", operation: "Rename")
+        for (first, last) in [(current, former), (former, current)] {
+            var recording = Self.recording(nil, [], [])
+            recording.operations = [first, last].map { version in
+                let rules: [RecordedOperation.Rule] =
+                    version == current
+                    ? [.init(mutation: rename, condition: nil), .init(mutation: Self.add, condition: "true")]
+                    : [.init(mutation: Self.add, condition: "true")]
+                return RecordedOperation(
+                    operation: Self.shelf, version: version, rules: rules, authReads: .nothing,
+                    isCurrent: version == current)
+            }
+            let edit = try RuleEdit(Self.shelf, number: 2, mutation: nil, condition: "false", in: recording)
+            let edited = try recording.operations.map { known in
+                try edit.rules(of: known)?.map { rule in
+                    rule.mutation.operation + (rule.condition.map { " when \($0.source)" } ?? "")
+                }
+            }
+            let expected = [
+                current: ["Rename", "Add when false"], former: ["Add when false"],
+            ]
+            #expect(edited == [expected[first], expected[last]])
+        }
+    }
+
     // MARK: Effects
 
     @Test func runsSayWhatALeftOutRefreshWasWorth() throws {

@@ -1,0 +1,80 @@
+import JSON
+import LiveModel
+import NIOHTTP1
+import Testing
+
+@testable import Admin
+
+/// Lines of the audit log about looks at users' data, and questions as requests give them.
+@Suite struct LookLogTests {
+    @Test func aScreenThatAsksAgainIsOneLook() {
+        var log = LookLog()
+        #expect(log.asked("a", nowMs: 0) == 0)
+        for second in 1...100 { #expect(log.asked("a", nowMs: Int64(second) * 3_000) == nil) }
+        #expect(log.asked("b", nowMs: 300_000) == 0, "other data, or another person")
+        // It goes on for long.
+        for second in 101..<200 { _ = log.asked("a", nowMs: Int64(second) * 3_000) }
+        #expect(log.asked("a", nowMs: LookLog.againMs) == 199)
+        #expect(log.asked("a", nowMs: LookLog.againMs + LookLog.pauseMs) == 0, "after a pause it is a look of its own")
+    }
+
+    @Test func whatDoesNotFitLeavesALineEach() {
+        var log = LookLog()
+        for look in 0..<LookLog.looksMax { _ = log.asked("\(look)", nowMs: 0) }
+        #expect(log.asked("more", nowMs: 1) == 0 && log.asked("more", nowMs: 2) == 0)
+        #expect(log.asked("0", nowMs: 3) == nil)
+        // Those of the past make room.
+        #expect(log.asked("more", nowMs: LookLog.pauseMs + 3) == 0)
+        #expect(log.asked("more", nowMs: LookLog.pauseMs + 4) == nil)
+    }
+
+    private static let parameters: [AdminParameter] = ["key", "operation", "session", "variables", "uid", "claims"].map
+    {
+        .query($0, .text(bytesMax: 100_000), "")
+    }
+
+    private static func question(_ body: JSONObject) throws -> WhyQuestion {
+        try WhyQuestion(AdminArguments(parameters, path: [:], query: AdminArguments.items(ofBody: body)))
+    }
+
+    @Test func aSessionMayBeAskedAboutOneOfItsLiveQueries() throws {
+        let key = String(repeating: "ab", count: 32)
+        let question = try Self.question(["session": "n/7", "key": .string(key)])
+        guard case .session(let node, let id, nil, let asked?) = question.subject else {
+            Issue.record("another subject")
+            return
+        }
+        #expect(node == "n" && id == 7 && asked.description == key)
+        #expect(throws: RequestError.self) { try Self.question(["session": "n/7", "key": "ab"]) }
+        #expect(throws: RequestError.self) { try Self.question(["operation": "c/Q", "key": .string(key)]) }
+    }
+
+    /// A body may hold variables that no request target could, as an object or as text.
+    @Test func aBodyHasWhatIsTooLongForATarget() throws {
+        let long = String(repeating: "x", count: 20_000)
+        for variables: JSONValue in [["a": .string(long)], .string("{\"a\":\"\(long)\"}")] {
+            let question = try Self.question(["operation": "c/Q", "variables": variables])
+            guard case .operation("c", "Q", let read, nil) = question.subject else {
+                Issue.record("another subject")
+                return
+            }
+            #expect(read["a"]?.stringValue == long)
+        }
+        #expect(throws: RequestError.self) { try Self.question(["operation": "c/Q", "other": 1]) }
+        #expect(AdminArguments.items(ofBody: ["a": .null, "b": 3]).map(\.value) == ["3"])
+    }
+
+    @Test func theQuestionMayBeReadByThoseWhoMayChangeNothing() throws {
+        #expect(try AdminRoutes.find(.POST, "/admin/v1/why").route.isRead)
+        #expect(try !AdminRoutes.find(.POST, "/admin/v1/revocations").route.isRead)
+        for path in ["/admin/v1/sessions", "/admin/v1/revocations", "/admin/v1/why"] {
+            #expect(try AdminRoutes.find(.GET, path).route.isLook, "\(path) shows users")
+        }
+    }
+
+    @Test func anIDTokenEndsWithItsUser() {
+        #expect(AdminCaller.user(Auth(uid: "ann", token: ["exp": 1_700_000_000])).expiresAtMs == 1_700_000_000_000)
+        #expect(AdminCaller.user(Auth(uid: "ann", token: [:])).expiresAtMs == nil)
+        #expect(AdminCaller.tokenHolder.expiresAtMs == nil)
+    }
+}
