@@ -579,7 +579,7 @@ let package = Package(
             .unit, "SDKClientTests",
             [
                 "AuctionsClient", "FreshetClient", "FreshetCombine", "FreshetFirebase", "FreshetObservation",
-                "FreshetTesting", "TestSupport", openCombine,
+                "FreshetTesting", "FreshetTransport", "TestSupport", openCombine,
             ]),
         tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
