@@ -80,7 +80,7 @@ package struct QueueMachine: Sendable {
         }
     }
 
-    /// A mutation was not sent, because the file could not be told that it may have been: it is tried again later.
+    /// A mutation was not sent, because the time of sending could not be saved: it is tried again later.
     package mutating func notSent(id: String, nowMs: Int64) {
         guard let index = entries.firstIndex(where: { $0.mutation.id == id }) else { return }
         entries[index].isSending = false

@@ -240,12 +240,7 @@ public final class ScriptedServer: Sendable {
     // MARK: Requests
 
     func respond(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
-        let response: Result<TransportResponse, TransportFailure>
-        do throws(TransportFailure) {
-            response = .success(try answer(request))
-        } catch {
-            response = .failure(error)
-        }
+        let response = Result { () throws(TransportFailure) in try answer(request) }
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in
                 if state.areAnswersHeld { state.heldAnswers.append(continuation) }
@@ -299,28 +294,4 @@ public final class ScriptedServer: Sendable {
             }
         return TransportResponse(status: 200, headers: [:], body: JSONWriter.compact(text))
     }
-}
-
-private struct ScriptedTransport: Transport {
-    let server: ScriptedServer
-
-    func connect(
-        path: String, subprotocol: String, onEvent: @escaping @Sendable (SocketEvent) -> Void
-    ) -> any SocketConnection {
-        ScriptedConnection(server: server, number: server.open(onEvent))
-    }
-
-    func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
-        try await server.respond(request)
-    }
-
-    func close() async {}
-}
-
-private struct ScriptedConnection: SocketConnection {
-    let server: ScriptedServer
-    let number: Int?
-
-    func send(_ text: [UInt8]) { if let number { server.received(number, text) } }
-    func close(code: UInt16) { if let number { server.closed(number) } }
 }

@@ -101,7 +101,7 @@ extension FreshetError {
         "TIMEOUT", "LIMIT_EXCEEDED", "UNAVAILABLE", "IDEMPOTENCY_KEY_IN_USE",
     ]
 
-    /// What a transaction says of the fields before and after the one that failed.
+    /// The messages of fields before and after the one that failed, in a transaction.
     private static let consequences: Set<String> = ["(rolled back)", "(aborted)"]
 
     /// The meaning of a response's errors.

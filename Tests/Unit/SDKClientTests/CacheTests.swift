@@ -60,7 +60,7 @@ struct CacheTests {
         #expect(error?.code == .offline)
     }
 
-    /// What a live query brings while the answer is under way is newer; the answer itself is the server's all the same.
+    /// A live query that changes while the answer is under way is newer; the answer is the server's all the same.
     @Test func serverOnlyIsTheServersResultBesideLiveQueries() async throws {
         let server = ScriptedServer()
         let auctions = server.auctions()

@@ -78,23 +78,34 @@ struct MutationTests {
         #expect(server.requests.map(\.idempotencyKey) == Array(repeating: key.description, count: 3))
     }
 
-    private static func refusal(_ status: Int, _ code: String) -> Result<TransportResponse, TransportFailure> {
-        let body = #"{"data":{"bid_insert":null},"errors":[{"message":"m","extensions":{"code":"\#(code)"}}]}"#
+    private static func refusal(
+        _ status: Int, _ code: String, of field: String = "bid_insert"
+    ) -> Result<TransportResponse, TransportFailure> {
+        let body = #"{"data":{"\#(field)":null},"errors":[{"message":"m","extensions":{"code":"\#(code)"}}]}"#
         return .success(TransportResponse(status: status, headers: [:], body: Array(body.utf8)))
     }
 
     /// The server answers a mutation of which nothing was committed with `data`, errors, and the error's status.
     @Test func aMutationThatWasRolledBackIsRefused() async throws {
         let server = ScriptedServer()
+        server.setLots([1: 5, 2: 6])
+        server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
         let auctions = server.auctions()
-        let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
-        server.respondNext(with: [Self.refusal(409, "CONSTRAINT_VIOLATION")])
-        let error = await #expect(throws: FreshetError.self) { try await bid.run() }
+        _ = try await auctions.listLots().get()
+        let withdrawal = auctions.withdrawLot(id: lotID(1))
+        server.respondNext(with: [Self.refusal(409, "CONSTRAINT_VIOLATION", of: "lot_delete")])
+        let error = await #expect(throws: FreshetError.self) { try await withdrawal.run() }
         #expect(error?.code == .refused && error?.serverCode == "CONSTRAINT_VIOLATION")
-        server.respondNext(with: [Self.refusal(409, "CONSTRAINT_VIOLATION")])
-        let queued = try await bid.enqueue()
+        server.respondNext(with: [Self.refusal(409, "CONSTRAINT_VIOLATION", of: "lot_delete")])
+        let queued = try await withdrawal.enqueue { $0.delete(LotKey(id: lotID(1))) }
         let other = await #expect(throws: FreshetError.self) { try await queued.value }
         #expect(other?.serverCode == "CONSTRAINT_VIOLATION")
+        #expect(try await auctions.listLots().get(.cacheOnly).data.lots.count == 2)
+        // A statement that took too long is tried again.
+        server.respondNext(with: [Self.refusal(504, "TIMEOUT", of: "lot_delete")])
+        let requests = server.requests.count
+        _ = try await withdrawal.run()
+        #expect(server.requests.count == requests + 2)
     }
 
     /// docs/reference/idempotency.md: codes of the key itself.

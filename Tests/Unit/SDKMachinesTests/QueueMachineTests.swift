@@ -122,7 +122,7 @@ extension [QueueAction] {
         #expect(FreshetError(errors).message == "too long")
     }
 
-    @Test func whatCannotBeSavedIsNotSent() throws {
+    @Test func aMutationThatCannotBeSavedIsNotSent() throws {
         var queue = QueueMachine()
         _ = queue.setOnline(true, nowMs: 0)
         _ = try queue.enqueue(mutation("a"), nowMs: 0)

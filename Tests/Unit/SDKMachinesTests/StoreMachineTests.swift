@@ -144,7 +144,7 @@ extension StoreMachine {
         #expect(store.document("List") == list)
     }
 
-    /// What a file holds is older than any answer.
+    /// A file's content is older than any answer.
     @Test func aSlowReadReplacesWhatWasLoadedMeanwhile() {
         var former = StoreMachine(bytesMax: 1 << 20)
         let saved = former.put("List", list, lots).saved[0]

@@ -49,7 +49,7 @@ import Testing
             var model = Model()
             /// The documents that the server sent, by tag.
             var named: [String: JSONValue] = [:]
-            /// The rows as the events told of them.
+            /// The rows according to the events.
             var told: [EntityID: JSONObject] = [:]
             func key(_ name: String) -> ResultKey { ResultKey(operation: name, variables: "{}") }
             func id(_ row: String) -> EntityID { EntityID(type: "Lot", key: [.string(row)]) }

@@ -64,7 +64,7 @@ extension Engine {
     /// - Parameters:
     ///   - key: the idempotency key of a mutation; nil for a query.
     ///   - user: the scope of its user. It is never sent with another one's token.
-    /// - Throws: `.userChanged` if he left before it was sent, or sent again; others as `run` and `get`.
+    /// - Throws: `.userChanged` if they left before it was sent, or sent again; otherwise as `run` and `get`.
     func execute(
         _ operation: String, _ variables: JSONObject, key: String?, as user: String
     ) async throws(FreshetError) -> OperationResponse {

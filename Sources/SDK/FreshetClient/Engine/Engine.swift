@@ -65,7 +65,7 @@ package actor Engine {
     var queueEvents: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
     /// The mutations of all queues whose outcome is not there yet.
     var unsettled: Set<String> = []
-    /// Those who wait for one outcome, by the mutation's id.
+    /// Callers that wait for one outcome, by the mutation's id.
     var outcomeWaiters: [String: [Int: AsyncStream<QueueEvent>.Continuation]] = [:]
     /// Answers of mutations that are being settled.
     var answers: [String: MutationData] = [:]

@@ -73,7 +73,9 @@ public struct MutationResult<Data: OperationData>: Sendable, Hashable {
             self.init(data: try Data(result: answer.data), errors: answer.errors)
         } catch {
             if answer.data.isNull {
-                throw FreshetError(.alreadyApplied, "\(name) was applied, and the server did not keep its answer")
+                throw FreshetError(
+                    .alreadyApplied, "\(name) was applied, and the server did not keep its answer",
+                    serverCode: "ALREADY_APPLIED")
             }
             if !answer.errors.isEmpty { throw FreshetError(failedFields: answer.errors, committed: answer.data) }
             throw FreshetError(.unreadable, "\(name) was applied, but its answer does not fit: \(error)")
