@@ -587,7 +587,7 @@ let package = Package(
             .unit, "SDKClientTests",
             [
                 "AuctionsClient", "FreshetClient", "FreshetCombine", "FreshetFirebase", "FreshetObservation",
-                "FreshetTesting", "JSON", "TestSupport", openCombine,
+                "FreshetTesting", "FreshetTransport", "JSON", "TestSupport", openCombine,
             ]),
         tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -92,9 +92,11 @@ public struct MutationRef<Operation: MutationOperation>: Sendable {
     /// - Throws: `FreshetError`. Errors of single fields beside committed ones are thrown, too; the rest is in
     ///   `partialData`.
     public func execute() async throws -> MutationOperationResult<Operation.Data> {
-        let engine = try mutation.link.engine()
-        let answer = try await engine.run(Operation.name, mutation.variables.object)
-        guard answer.errors.isEmpty else { throw FreshetError(answer.errors, partialData: answer.data) }
+        let key = IdempotencyKey()
+        let answer = try await mutation.answer(key: key)
+        guard answer.errors.isEmpty else {
+            throw FreshetError(failedFields: answer.errors, committed: answer.data).with(key)
+        }
         return MutationOperationResult(data: try MutationResult(answer, of: Operation.name).data)
     }
 }

@@ -42,6 +42,12 @@ package struct QueueMachine: Sendable {
         return [.save(mutation)] + pump(nowMs)
     }
 
+    /// The mutation could not be saved: it is not kept.
+    package mutating func discard(id: String, nowMs: Int64) -> [QueueAction] {
+        entries.removeAll { $0.mutation.id == id }
+        return pump(nowMs)
+    }
+
     /// Whether it makes sense to send: the app has started the connector. Going online ends a delay.
     package mutating func setOnline(_ isOnline: Bool, nowMs: Int64) -> [QueueAction] {
         self.isOnline = isOnline
@@ -69,12 +75,24 @@ package struct QueueMachine: Sendable {
             (failures, retryAtMs) = (0, nil)
             return [.delete(id: id), .failed(mutation, error)] + pump(nowMs)
         case .unanswered(let retryAfterMs):
-            let delayMs = max(
-                min(limits.backoffMaxMs, limits.backoffMinMs << Int64(min(failures, 20))), retryAfterMs ?? 0)
-            failures += 1
-            retryAtMs = nowMs + delayMs
+            delay(retryAfterMs, nowMs)
             return []
         }
+    }
+
+    /// A mutation was not sent, because the time of sending could not be saved: it is tried again later.
+    package mutating func notSent(id: String, nowMs: Int64) {
+        guard let index = entries.firstIndex(where: { $0.mutation.id == id }) else { return }
+        entries[index].isSending = false
+        entries[index].mutation.firstSentAtMs = nil
+        delay(nil, nowMs)
+    }
+
+    private mutating func delay(_ retryAfterMs: Int64?, _ nowMs: Int64) {
+        let delayMs = max(
+            min(limits.backoffMaxMs, limits.backoffMinMs << Int64(min(failures, 20))), retryAfterMs ?? 0)
+        failures += 1
+        retryAtMs = nowMs + delayMs
     }
 
     /// Sends the first mutation of each group that has none under way.

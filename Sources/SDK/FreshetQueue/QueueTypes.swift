@@ -58,6 +58,17 @@ package enum MutationAnswer: Hashable, Sendable {
     case refused(FreshetError)
     /// No answer, or one that asks for patience: the same mutation is sent again with the same key.
     case unanswered(retryAfterMs: Int64?)
+
+    /// The meaning of an error. A mutation waits on while the server cannot be asked, or not as its user, and while
+    /// its key can tell what became of it.
+    package init(_ error: FreshetError) {
+        switch error.code {
+        case .offline, .timeout, .unavailable, .unauthenticated, .userChanged, .outcomeUnknown:
+            self = .unanswered(retryAfterMs: error.retryAfterMs)
+        case .alreadyApplied: self = .applied
+        default: self = .refused(error)
+        }
+    }
 }
 
 package enum QueueAction: Hashable, Sendable {

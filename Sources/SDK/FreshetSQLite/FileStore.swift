@@ -12,20 +12,27 @@ package final class FileStore: Sendable {
     let queue: DatabaseQueue
     private let bytesMax: Int
 
-    /// Opens or creates the file. One that SQLite cannot read is moved aside, and a new one begins.
+    /// Opens or creates the file. One that is damaged, or no database, is moved aside, and a new one begins.
     /// - Parameter bytesMax: the bound on results and rows; those least recently used go first.
-    /// - Throws: `FreshetError.storage`.
+    /// - Throws: `FreshetError.storage`, also if the file is in use, its disk full or the device locked: then it stays,
+    ///   since mutations may wait in it.
     package init(path: String, bytesMax: Int) throws(FreshetError) {
         self.bytesMax = bytesMax
         do {
-            queue = try Self.open(path)
+            queue = try Self.openOrReplace(path)
         } catch {
-            do {
-                try Self.moveAside(path)
-                queue = try Self.open(path)
-            } catch {
-                throw FreshetError(.storage, "the cache's file cannot be opened: \(error)")
-            }
+            throw FreshetError(.storage, "the cache's file cannot be opened: \(error)")
+        }
+    }
+
+    private static func openOrReplace(_ path: String) throws -> DatabaseQueue {
+        do {
+            return try open(path)
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
+        {
+            try moveAside(path)
+            return try open(path)
         }
     }
 

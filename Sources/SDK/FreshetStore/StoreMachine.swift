@@ -16,6 +16,8 @@ package struct StoreMachine: Sendable {
         /// The server's name for the result, as long as its rows are those that came with it.
         var tag: String?
         var usedAt: UInt64
+        /// When the server sent it.
+        var writtenAt: UInt64
         var bytes: Int
         /// How many follow it.
         var pins = 0
@@ -24,6 +26,8 @@ package struct StoreMachine: Sendable {
     private struct Entity: Sendable {
         var record: EntityRecord
         var results: Set<ResultKey> = []
+        /// When the server last sent it, or a mutation changed it.
+        var writtenAt: UInt64
         var bytes: Int
         /// A mutation deleted it; a later result that contains it shows it again.
         var isDeleted = false
@@ -31,7 +35,7 @@ package struct StoreMachine: Sendable {
 
     private struct Layer: Sendable {
         let id: String
-        let changes: [OptimisticChange]
+        let changes: [(row: EntityID, change: OptimisticChange)]
     }
 
     /// The bound on the estimated memory of results that nobody follows, with their rows.
@@ -39,11 +43,18 @@ package struct StoreMachine: Sendable {
     private var results: [ResultKey: Result] = [:]
     private var entities: [EntityID: Entity] = [:]
     private var layers: [Layer] = []
+    /// The changes of all layers, by row, in their order.
+    private var changes: [EntityID: [OptimisticChange]] = [:]
     private var pinsBeforeResult: [ResultKey: Int] = [:]
-    private var uses: UInt64 = 0
+    /// Counts reads and writes.
+    package private(set) var uses: UInt64
     package private(set) var bytes = 0
 
-    package init(bytesMax: Int) { self.bytesMax = bytesMax }
+    /// - Parameter uses: those of the store that this one replaces.
+    package init(bytesMax: Int, uses: UInt64 = 0) {
+        self.bytesMax = bytesMax
+        self.uses = uses
+    }
 
     package var resultCount: Int { results.count }
     package var entityCount: Int { entities.count }
@@ -67,21 +78,16 @@ package struct StoreMachine: Sendable {
     /// a newer row.
     package func tagged(_ key: ResultKey, revision: String) -> (tag: String, document: JSONValue)? {
         guard let result = results[key], result.revision == revision, let tag = result.tag else { return nil }
-        return (tag, document(result.tree, [:]))
+        return (tag, sent(result.tree))
     }
 
-    private func document(_ tree: ResultTree) -> JSONValue {
-        document(tree, layers.isEmpty ? [:] : changesByRow())
-    }
+    private func document(_ tree: ResultTree) -> JSONValue { tree.document { fields(of: $0) } }
 
-    private func document(_ tree: ResultTree, _ changes: [EntityID: [OptimisticChange]]) -> JSONValue {
-        return tree.document { fields(of: $0, changes[$0] ?? []) }
-    }
+    /// The document without what queued mutations change.
+    private func sent(_ tree: ResultTree) -> JSONValue { tree.document { fields(of: $0, []) } }
 
     /// The fields of a row that results show; nil if none does.
-    package func fields(of id: EntityID) -> JSONObject? {
-        fields(of: id, layers.isEmpty ? [] : changesByRow()[id] ?? [])
-    }
+    package func fields(of id: EntityID) -> JSONObject? { fields(of: id, changes[id] ?? []) }
 
     private func fields(of id: EntityID, _ changes: [OptimisticChange]) -> JSONObject? {
         guard let entity = entities[id], !entity.isDeleted else { return nil }
@@ -93,10 +99,10 @@ package struct StoreMachine: Sendable {
         return fields
     }
 
-    private func changesByRow() -> [EntityID: [OptimisticChange]] {
-        var changes: [EntityID: [OptimisticChange]] = [:]
-        for layer in layers { for change in layer.changes { changes[change.id, default: []].append(change) } }
-        return changes
+    /// The row as results show it; nil if none does.
+    private func shown(_ id: EntityID) -> EntityRecord? {
+        guard let fields = fields(of: id), let record = entities[id]?.record else { return nil }
+        return EntityRecord(type: record.type, key: record.key, fields: fields)
     }
 
     // MARK: Following
@@ -120,24 +126,28 @@ package struct StoreMachine: Sendable {
     // MARK: Writing
 
     /// The server sent a result.
-    /// - Parameter tag: the server's name for it.
+    /// - Parameters:
+    ///   - tag: the server's name for it.
+    ///   - asOf: `uses` when it was asked for; what was written since may be newer and remains. Nil: it is the newest.
     package mutating func write(
         _ key: ResultKey, _ document: JSONValue, _ shape: EntityShape, revision: String, atMs: Int64,
-        tag: String? = nil
+        tag: String? = nil, asOf: UInt64? = nil
     ) -> StoreOutcome {
-        let new = NormalizedResult(document, shape)
         var outcome = StoreOutcome()
+        if let asOf, let result = results[key], result.revision == revision, result.writtenAt > asOf { return outcome }
+        let new = NormalizedResult(document, shape)
+        uses += 1
         let isSameTree = results[key]?.tree == new.tree && results[key]?.revision == revision
         var changedRecords: [EntityID: EntityRecord] = [:]
         for id in new.records.keys.sorted() {
             guard let newer = new.records[id] else { continue }
-            if let record = merge(id, newer, &outcome) { changedRecords[id] = record }
+            if let record = merge(id, newer, asOf, &outcome) { changedRecords[id] = record }
         }
         // Not the server's text if the query selects different values of a row under one name.
-        let isExact = tag != nil && self.document(new.tree, [:]) == document
+        let isExact = tag != nil && sent(new.tree) == document
         let tag = isExact ? tag : nil
         if !isSameTree { outcome.changed.insert(key) }
-        put(key, new.tree, revision, atMs, tag, &outcome)
+        put(key, new.tree, revision, atMs, tag, writtenAt: uses, &outcome)
         outcome.saved.append(
             SavedResult(
                 key: key, revision: revision, fetchedAtMs: atMs, tag: tag, tree: isSameTree ? nil : new.tree,
@@ -151,36 +161,48 @@ package struct StoreMachine: Sendable {
 
     /// Merges the fields of a row that the server sent.
     /// - Returns: the record, if it changed.
-    private mutating func merge(_ id: EntityID, _ newer: EntityRecord, _ outcome: inout StoreOutcome) -> EntityRecord? {
+    private mutating func merge(
+        _ id: EntityID, _ sent: EntityRecord, _ asOf: UInt64?, _ outcome: inout StoreOutcome
+    ) -> EntityRecord? {
         guard var entity = entities[id] else {
-            entities[id] = Entity(record: newer, bytes: newer.bytes)
-            bytes += newer.bytes
-            outcome.events.append(EntityEvent(kind: .created, record: newer))
-            return newer
+            entities[id] = Entity(record: sent, writtenAt: uses, bytes: sent.bytes)
+            bytes += sent.bytes
+            outcome.note(nil, shown(id))
+            return sent
         }
-        let names = newer.fields.entries.filter { entity.record.fields[$0.key] != $0.value }.map(\.key)
-        guard !names.isEmpty || entity.isDeleted else { return nil }
+        var newer = sent.fields
+        if let asOf, entity.writtenAt > asOf {
+            // Only fields that nothing else has brought.
+            for entry in entity.record.fields { newer[entry.key] = entry.value }
+        } else {
+            entities[id]?.writtenAt = uses
+            entity.writtenAt = uses
+        }
+        let returns = entity.isDeleted && entity.writtenAt == uses
+        let names = newer.entries.filter { entity.record.fields[$0.key] != $0.value }.map(\.key)
+        guard !names.isEmpty || returns else { return nil }
         // A field that is new here is in no other result.
-        if entity.isDeleted || names.contains(where: { entity.record.fields[$0] != nil }) { dropTags(entity.results) }
-        entity.record = entity.record.merging(newer.fields)
-        entity.isDeleted = false
+        if returns || names.contains(where: { entity.record.fields[$0] != nil }) { dropTags(entity.results) }
+        let former = shown(id)
+        entity.record = entity.record.merging(newer)
+        if returns { entity.isDeleted = false }
         bytes += entity.record.bytes - entity.bytes
         entity.bytes = entity.record.bytes
         entities[id] = entity
         outcome.changed.formUnion(entity.results)
-        outcome.events.append(EntityEvent(kind: .updated(fields: names), record: entity.record))
+        outcome.note(former, shown(id))
         return entity.record
     }
 
     private mutating func put(
         _ key: ResultKey, _ tree: ResultTree, _ revision: String, _ atMs: Int64, _ tag: String?,
-        _ outcome: inout StoreOutcome
+        writtenAt: UInt64, _ outcome: inout StoreOutcome
     ) {
         let rows = tree.rows
         let former = results[key]
-        uses += 1
         let result = Result(
             tree: tree, rows: rows, revision: revision, fetchedAtMs: atMs, tag: tag, usedAt: uses,
+            writtenAt: writtenAt,
             bytes: tree.bytes + key.variables.utf8.count + 128,
             pins: former?.pins ?? pinsBeforeResult.removeValue(forKey: key) ?? 0)
         bytes += result.bytes - (former?.bytes ?? 0)
@@ -194,9 +216,9 @@ package struct StoreMachine: Sendable {
         for id in rows.sorted() {
             entities[id]?.results.remove(key)
             guard let entity = entities[id], entity.results.isEmpty else { continue }
+            outcome.note(shown(id), nil)
             entities[id] = nil
             bytes -= entity.bytes
-            outcome.events.append(EntityEvent(kind: .deleted, record: entity.record))
         }
     }
 
@@ -206,7 +228,7 @@ package struct StoreMachine: Sendable {
         var tag = saved.tag
         for (id, record) in saved.records {
             guard let entity = entities[id] else {
-                entities[id] = Entity(record: record, bytes: record.bytes)
+                entities[id] = Entity(record: record, writtenAt: 0, bytes: record.bytes)
                 bytes += record.bytes
                 continue
             }
@@ -217,7 +239,8 @@ package struct StoreMachine: Sendable {
             entities[id]?.bytes = merged.bytes
         }
         var outcome = StoreOutcome()
-        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, &outcome)
+        uses += 1
+        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, writtenAt: 0, &outcome)
     }
 
     /// Removes a result, for example one that no longer fits its type.
@@ -271,54 +294,89 @@ package struct StoreMachine: Sendable {
     /// Shows what a queued mutation is expected to change.
     package mutating func apply(_ id: String, _ changes: [OptimisticChange]) -> StoreOutcome {
         guard !changes.isEmpty, !layers.contains(where: { $0.id == id }) else { return StoreOutcome() }
-        layers.append(Layer(id: id, changes: changes))
-        return outcome(of: changes)
+        let layer = Layer(id: id, changes: changes.map { ($0.id, $0) })
+        return changing(layer) { store in
+            store.layers.append(layer)
+            for (row, change) in layer.changes { store.changes[row, default: []].append(change) }
+        }
     }
 
     /// The mutation was applied: the changes count as sent by the server, until it sends its own.
     package mutating func commit(_ id: String) -> StoreOutcome {
         guard let index = layers.firstIndex(where: { $0.id == id }) else { return StoreOutcome() }
-        let layer = layers.remove(at: index)
-        var outcome = StoreOutcome()
-        for change in layer.changes {
-            guard var entity = entities[change.id] else { continue }
-            if let fields = change.fields {
-                entity.record = entity.record.merging(fields)
-                bytes += entity.record.bytes - entity.bytes
-                entity.bytes = entity.record.bytes
-            } else {
-                entity.isDeleted = true
+        let layer = layers[index]
+        uses += 1
+        var outcome = changing(layer) { store in
+            store.removeLayer(at: index)
+            for (row, change) in layer.changes { store.settle(row, change) }
+        }
+        for (row, change) in layer.changes {
+            guard let entity = entities[row], let key = entity.results.min(), let result = results[key] else {
+                continue
             }
-            entities[change.id] = entity
-            dropTags(entity.results)
-            outcome.changed.formUnion(entity.results)
-            for key in entity.results.sorted() {
-                guard let result = results[key] else { continue }
-                outcome.saved.append(
-                    SavedResult(
-                        key: key, revision: result.revision, fetchedAtMs: result.fetchedAtMs, tree: nil,
-                        records: change.fields == nil ? [:] : [change.id: entity.record]))
-                break
-            }
+            outcome.saved.append(
+                SavedResult(
+                    key: key, revision: result.revision, fetchedAtMs: result.fetchedAtMs, tree: nil,
+                    records: change.fields == nil ? [:] : [row: entity.record]))
         }
         return outcome
+    }
+
+    /// Makes an expected change part of a row.
+    private mutating func settle(_ row: EntityID, _ change: OptimisticChange) {
+        guard var entity = entities[row] else { return }
+        if let fields = change.fields {
+            entity.record = entity.record.merging(fields)
+            bytes += entity.record.bytes - entity.bytes
+            entity.bytes = entity.record.bytes
+        } else {
+            entity.isDeleted = true
+        }
+        entity.writtenAt = uses
+        entities[row] = entity
+        dropTags(entity.results)
     }
 
     /// The mutation was refused: what it changed is undone.
     package mutating func revert(_ id: String) -> StoreOutcome {
         guard let index = layers.firstIndex(where: { $0.id == id }) else { return StoreOutcome() }
-        return outcome(of: layers.remove(at: index).changes)
+        return changing(layers[index]) { $0.removeLayer(at: index) }
     }
 
-    private func outcome(of changes: [OptimisticChange]) -> StoreOutcome {
+    private mutating func removeLayer(at index: Int) {
+        for (row, _) in layers.remove(at: index).changes {
+            let others = layers.flatMap { $0.changes.filter { $0.row == row }.map(\.change) }
+            changes[row] = others.isEmpty ? nil : others
+        }
+    }
+
+    /// Performs a change of the layers.
+    /// - Returns: the results that show the layer's rows, and what became of these as they are shown.
+    private mutating func changing(_ layer: Layer, _ body: (inout StoreMachine) -> Void) -> StoreOutcome {
+        let rows = Set(layer.changes.map(\.row)).sorted().filter { entities[$0] != nil }
+        let former = rows.map { shown($0) }
+        body(&self)
         var outcome = StoreOutcome()
-        for change in changes {
-            guard let entity = entities[change.id] else { continue }
-            outcome.changed.formUnion(entity.results)
-            let kind =
-                change.fields.map { EntityEvent.Kind.updated(fields: $0.entries.map(\.key)) } ?? .updated(fields: [])
-            outcome.events.append(EntityEvent(kind: kind, record: entity.record))
+        for (row, record) in zip(rows, former) {
+            outcome.changed.formUnion(entities[row]?.results ?? [])
+            outcome.note(record, shown(row))
         }
         return outcome
+    }
+}
+
+extension StoreOutcome {
+    /// Notes what became of a row, from how it was shown and is shown now.
+    fileprivate mutating func note(_ former: EntityRecord?, _ record: EntityRecord?) {
+        switch (former, record) {
+        case (nil, nil): break
+        case (nil, let record?): events.append(EntityEvent(kind: .created, record: record))
+        case (let former?, nil): events.append(EntityEvent(kind: .deleted, record: former))
+        case (let former?, let record?):
+            // A field that only a mutation brought is gone when it is undone.
+            let gone = former.fields.entries.map(\.key).filter { record.fields[$0] == nil }
+            let names = record.fields.entries.filter { former.fields[$0.key] != $0.value }.map(\.key) + gone
+            if !names.isEmpty { events.append(EntityEvent(kind: .updated(fields: names), record: record)) }
+        }
     }
 }

@@ -86,6 +86,11 @@ package struct StoreSelection: Hashable, Sendable {
 
     package init() {}
 
+    /// Whether a result of an operation may be wrong, of whose rows not all are known.
+    package func mayConcern(partialResultOf operation: String) -> Bool {
+        isEverything || !entities.isEmpty || operations.contains(operation)
+    }
+
     package var isEmpty: Bool { !isEverything && entities.isEmpty && operations.isEmpty }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 public import FreshetClient
-import FreshetTransport
+package import FreshetTransport
 import JSON
 
 /// A server in memory, for tests of apps: the app's connector, cache and queue are the real ones, and the test says
@@ -42,6 +42,9 @@ public final class ScriptedServer: Sendable {
         var positions: [String: Int] = [:]
         var waits: [String?] = []
         var waitFailure: ResponseError?
+        var areAnswersHeld = false
+        var heldAnswers: [CheckedContinuation<Void, Never>] = []
+        var nextResponses: [Result<TransportResponse, TransportFailure>] = []
         var isTokenRejected: @Sendable (String?) -> Bool = { _ in false }
     }
 
@@ -114,6 +117,28 @@ public final class ScriptedServer: Sendable {
 
     /// Fails `wait(for:)`; with nil it succeeds again.
     public func failWaits(_ error: ResponseError?) { state.withLock { $0.waitFailure = error } }
+    /// Answers to requests are held back after they were made, until `releaseAnswers`. Live queries go on.
+    public func holdAnswers() { state.withLock { $0.areAnswersHeld = true } }
+
+    public func releaseAnswers() {
+        let held = state.withLock { state in
+            state.areAnswersHeld = false
+            defer { state.heldAnswers = [] }
+            return state.heldAnswers
+        }
+        for answer in held { answer.resume() }
+    }
+
+    /// The next requests get these responses, as if something stood in between.
+    package func respondNext(with responses: [Result<TransportResponse, TransportFailure>]) {
+        state.withLock { $0.nextResponses += responses }
+    }
+
+    /// Sends a message on every open socket.
+    package func push(_ message: AnyValue) {
+        let sockets = state.withLock { Array($0.sockets.values) }
+        for socket in sockets { socket.onEvent(.text(JSONWriter.compact(message.json))) }
+    }
 
     /// Which tokens the server rejects.
     public func rejectTokens(where isRejected: @escaping @Sendable (String?) -> Bool) {
@@ -241,18 +266,35 @@ public final class ScriptedServer: Sendable {
         return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
 
-    func respond(_ request: TransportRequest) throws(TransportFailure) -> TransportResponse {
+    func respond(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
+        let response = Result { () throws(TransportFailure) in try answer(request) }
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                if state.areAnswersHeld { state.heldAnswers.append(continuation) }
+                return state.areAnswersHeld
+            }
+            if !isHeld { continuation.resume() }
+        }
+        return try response.get()
+    }
+
+    private func answer(_ request: TransportRequest) throws(TransportFailure) -> TransportResponse {
         guard state.withLock({ $0.isOnline }) else { throw TransportFailure(.notSent, "no server responds") }
         let body = (try? JSONParser.parse(request.body)) ?? .null
-        let name = body["operationName"]?.stringValue ?? ""
+        // A mutation's path ends with its name.
+        let name = body["operationName"]?.stringValue ?? String(request.path.split(separator: "/").last ?? "")
         let variables = AnyValue(json: body["variables"] ?? [:])
         let key = request.headers.first { $0.name == "idempotency-key" }?.value
         let token = request.headers.first { $0.name == "authorization" }.map {
             String($0.value.dropFirst("Bearer ".count))
         }
         let arrived = Request(operation: name, variables: variables, idempotencyKey: key, token: token)
-        let (kept, script, isRejected) = state.withLock { state in
+        let next = state.withLock { state in
             state.requests.append(arrived)
+            return state.nextResponses.isEmpty ? nil : state.nextResponses.removeFirst()
+        }
+        if let next { return try next.get() }
+        let (kept, script, isRejected) = state.withLock { state in
             return (key.flatMap { state.kept[$0] }, state.answers[name] ?? state.results[name], state.isTokenRejected)
         }
         let answer: Answer
@@ -286,28 +328,4 @@ public final class ScriptedServer: Sendable {
         let headers = position.map { ["x-freshet-position": Self.uuid($0)] } ?? [:]
         return TransportResponse(status: 200, headers: headers, body: JSONWriter.compact(text))
     }
-}
-
-private struct ScriptedTransport: Transport {
-    let server: ScriptedServer
-
-    func connect(
-        path: String, subprotocol: String, onEvent: @escaping @Sendable (SocketEvent) -> Void
-    ) -> any SocketConnection {
-        ScriptedConnection(server: server, number: server.open(onEvent))
-    }
-
-    func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
-        try server.respond(request)
-    }
-
-    func close() async {}
-}
-
-private struct ScriptedConnection: SocketConnection {
-    let server: ScriptedServer
-    let number: Int?
-
-    func send(_ text: [UInt8]) { if let number { server.received(number, text) } }
-    func close(code: UInt16) { if let number { server.closed(number) } }
 }

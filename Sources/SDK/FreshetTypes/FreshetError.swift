@@ -29,8 +29,11 @@ public struct FreshetError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let closed = Code("closed")
         /// Too many mutations wait for the link.
         public static let queueFull = Code("queueFull")
-        /// The mutation may or may not have been applied, and it is too late to ask with its key.
+        /// The mutation may or may not have been applied. `run` can ask with its key; a queued one has waited for too
+        /// long, or its outcome is no longer kept.
         public static let outcomeUnknown = Code("outcomeUnknown")
+        /// The mutation was applied, and the server did not keep its answer.
+        public static let alreadyApplied = Code("alreadyApplied")
         /// The cache's or queue's file cannot be used.
         public static let storage = Code("storage")
     }
@@ -45,6 +48,8 @@ public struct FreshetError: Error, Sendable, Hashable, CustomStringConvertible {
     public let partialData: AnyValue?
     /// The server's wish, in milliseconds.
     public let retryAfterMs: Int64?
+    /// The key of a mutation that was run: with it, the same mutation can be run again without being applied twice.
+    public private(set) var idempotencyKey: IdempotencyKey?
 
     public init(
         _ code: Code, _ message: String, serverCode: String? = nil, errors: [ResponseError] = [],
@@ -56,6 +61,12 @@ public struct FreshetError: Error, Sendable, Hashable, CustomStringConvertible {
         self.errors = errors
         self.partialData = partialData
         self.retryAfterMs = retryAfterMs
+    }
+
+    package func with(_ key: IdempotencyKey) -> FreshetError {
+        var copy = self
+        copy.idempotencyKey = key
+        return copy
     }
 
     public var description: String { "\(serverCode ?? code.description): \(message)" }
@@ -88,19 +99,34 @@ public struct ResponseError: Error, Sendable, Hashable {
 
 extension FreshetError {
     /// Codes of the server after which the same request may succeed (docs/reference/errors.md).
-    private static let retryableCodes: Set<String> = ["TIMEOUT", "LIMIT_EXCEEDED", "UNAVAILABLE"]
+    private static let retryableCodes: Set<String> = [
+        "TIMEOUT", "LIMIT_EXCEEDED", "UNAVAILABLE", "IDEMPOTENCY_KEY_IN_USE",
+    ]
+
+    /// The messages of fields before and after the one that failed, in a transaction.
+    private static let consequences: Set<String> = ["(rolled back)", "(aborted)"]
 
     /// The meaning of a response's errors.
     package init(_ errors: [ResponseError], partialData: AnyValue? = nil, retryAfterMs: Int64? = nil) {
-        let first = errors.first
+        let cause = errors.first { !Self.consequences.contains($0.message) } ?? errors.first
         let code: Code =
-            switch first?.code {
+            switch cause?.code {
             case "UNAUTHENTICATED": .unauthenticated
+            case "OUTCOME_UNKNOWN": .outcomeUnknown
+            case "ALREADY_APPLIED": .alreadyApplied
             case let code? where Self.retryableCodes.contains(code): .unavailable
             default: .refused
             }
         self.init(
-            code, first?.message ?? "the server gave no reason", serverCode: first?.code, errors: errors,
-            partialData: partialData, retryAfterMs: retryAfterMs ?? first?.extensions["retryAfterMs"]?.intValue)
+            code, cause?.message ?? "the server gave no reason", serverCode: cause?.code, errors: errors,
+            partialData: partialData, retryAfterMs: retryAfterMs ?? cause?.extensions["retryAfterMs"]?.intValue)
+    }
+
+    /// Some fields of a mutation failed, and the others were committed: whatever the reason, the same mutation would
+    /// not be applied again.
+    package init(failedFields errors: [ResponseError], committed: AnyValue) {
+        self.init(
+            .refused, errors.first?.message ?? "the server gave no reason", serverCode: errors.first?.code,
+            errors: errors, partialData: committed)
     }
 }

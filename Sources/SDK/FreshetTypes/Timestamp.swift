@@ -30,6 +30,13 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
         self.init(seconds: seconds, nanoseconds: Int32(rest) * 1_000)
     }
 
+    /// Milliseconds since 1970; what is beyond the years 1 to 9999 is their nearest second.
+    package init(ms: Int64) {
+        let (seconds, rest) = ms.quotientFloor(1_000)
+        self.seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
+        nanoseconds = Int32(rest) * 1_000_000
+    }
+
     public var date: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
 
     /// Reads `YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)`; digits beyond nanoseconds are cut off.

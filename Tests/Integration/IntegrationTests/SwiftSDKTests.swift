@@ -50,6 +50,15 @@ struct SwiftSDKTests {
             // Refused by the server, with its code.
             let error = await #expect(throws: FreshetError.self) { try await auctions.myAccount().get(.serverOnly) }
             #expect(error?.code == .unauthenticated)
+            // Rolled back by the database: an error, not an answer with null, run at once and from the queue.
+            let question = auctions.askQuestion(lotId: UUID(), name: "Ann", text: "Which lot is this?")
+            let violation = await #expect(throws: FreshetError.self) { try await question.run() }
+            #expect(violation?.code == .refused && violation?.serverCode == "CONSTRAINT_VIOLATION")
+            var outcomes = try await auctions.queueEvents.makeAsyncIterator()
+            _ = try await question.enqueue()
+            let outcome = try #require(await outcomes.next()?.outcome)
+            let queued = #expect(throws: FreshetError.self) { try outcome.get() }
+            #expect(queued?.serverCode == "CONSTRAINT_VIOLATION")
 
             let response = try await HTTPCall.send(
                 .POST, node.address,

@@ -1,6 +1,7 @@
 import AuctionsClient
 import FreshetClient
 import FreshetTesting
+import TestSupport
 import Testing
 
 /// Seed rows 10 and 12 to 14: reads, and what the three policies use.
@@ -57,6 +58,37 @@ struct CacheTests {
         server.goOffline()
         let error = await #expect(throws: FreshetError.self) { try await auctions.listLots().get(.serverOnly) }
         #expect(error?.code == .offline)
+    }
+
+    /// A live query that changes while the answer is under way is newer; the answer is the server's all the same.
+    @Test func serverOnlyIsTheServersResultBesideLiveQueries() async throws {
+        let server = ScriptedServer()
+        let auctions = server.auctions()
+        func soon(_ price: Int) -> AnyValue {
+            [
+                "lots": [
+                    [
+                        "id": AnyValue(lotID(2)), "title": "Lot 2", "category": "Clocks",
+                        "highestBid": AnyValue(price), "closesAt": "2026-12-01T12:00:00Z",
+                    ]
+                ]
+            ]
+        }
+        server.setLots([1: 5, 2: 6])
+        _ = try await auctions.listLots().get()
+        server.set(ClosingSoon.self, to: soon(6))
+        var live = auctions.closingSoon().live().makeAsyncIterator()
+        _ = try await state(&live) { $0.isConfirmed }
+        server.setLots([1: 50, 2: 60])
+        server.holdAnswers()
+        let reading = Task { try await auctions.listLots().get(.serverOnly) }
+        try await waitUntil("the request") { server.requests.count == 2 }
+        server.set(ClosingSoon.self, to: soon(70))
+        _ = try await state(&live) { $0.data?.lots.first?.highestBid == 70 }
+        server.releaseAnswers()
+        let read = try await reading.value
+        #expect(read.source == .server && read.data.lots.map(\.highestBid) == [50, 70])
+        #expect(try await auctions.listLots().get(.cacheOnly).data == read.data)
     }
 
     /// Row 12: the app works while the network is interrupted, also after a restart.

@@ -248,7 +248,8 @@ struct LiveTests {
     @Test func statusTellsOfTheLink() async throws {
         let server = ScriptedServer()
         server.setLots([1: 5])
-        let auctions = server.auctions()
+        let time = ManualTime()
+        let auctions = server.auctions(time: time)
         var statuses = try await auctions.status.makeAsyncIterator()
         #expect(await statuses.next() == .idle)
         var states = auctions.listLots().live().makeAsyncIterator()
@@ -256,10 +257,59 @@ struct LiveTests {
         #expect(await statuses.next() == .connecting)
         #expect(await statuses.next() == .connected)
         server.goOffline()
+        let since = Timestamp(ms: time.wallMs)
+        #expect(await statuses.next() == .stale(since: since))
         guard case .reconnecting(_, let error)? = await statuses.next() else {
             Issue.record("not told")
             return
         }
         #expect(error.code == .offline)
+        // One that begins to listen learns it, too, and the time is that of the loss.
+        var later = try await auctions.status.makeAsyncIterator()
+        #expect(await later.next() == .stale(since: since))
+        guard case .reconnecting? = await later.next() else {
+            Issue.record("not told")
+            return
+        }
+        server.goOnline()
+        try await auctions.networkChanged()
+        #expect(await later.next() == .connecting)
+        #expect(await later.next() == .connected)
+        var last = try await auctions.status.makeAsyncIterator()
+        #expect(await last.next() == .connected)
+    }
+
+    /// A result with errors is in no cache, but what it shows may be invalidated: it is asked for again.
+    @Test func aPartialResultIsAskedForAgainAfterAnInvalidation() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let time = ManualTime()
+        let auctions = server.auctions(cache: .memory(maxAge: .seconds(1)), time: time)
+        var states = auctions.listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        server.push([
+            "id": "1", "type": "next",
+            "payload": ["data": ["lots": []], "errors": [["message": "no", "extensions": ["code": "TIMEOUT"]]]],
+        ])
+        let partial = try await state(&states) { !$0.errors.isEmpty }
+        #expect(partial.data?.lots.isEmpty == true && partial.error?.serverCode == "TIMEOUT")
+        // The cached whole result is not the one that is followed, so it ages.
+        time.advance(2_000)
+        #expect(try await auctions.listLots().get().source == .server)
+        server.setLots([1: 9])
+        server.push([
+            "type": "ping",
+            "payload": [
+                "freshet": ["invalidations": ["position": "1-m", "drop": [["operation": "other/ListLots"]]]]
+            ],
+        ])
+        server.push([
+            "type": "ping",
+            "payload": [
+                "freshet": ["invalidations": ["position": "2-m", "drop": [["operation": "auctions/ListLots"]]]]
+            ],
+        ])
+        let whole = try await state(&states) { $0.errors.isEmpty && $0.isConfirmed }
+        #expect(whole.data?.lots.map(\.highestBid) == [9])
     }
 }

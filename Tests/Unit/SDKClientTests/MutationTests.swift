@@ -2,6 +2,7 @@ import AuctionsClient
 import Foundation
 import FreshetClient
 import FreshetTesting
+import FreshetTransport
 import JSON
 import TestSupport
 import Testing
@@ -33,6 +34,126 @@ struct MutationTests {
         #expect(server.requests.count == 3)
         #expect(Set(server.requests.map(\.idempotencyKey)).count == 1)
         #expect(calls.value == 1)
+    }
+
+    /// An answer that came too late is asked for with the same key, at most `retriesMax` times.
+    @Test func aTimeoutIsTriedAgainWithItsKey() async throws {
+        let server = ScriptedServer()
+        server.answer(PlaceBid.self) { _ in .success(Self.bid) }
+        let late = Result<TransportResponse, TransportFailure>.failure(TransportFailure(.timeout, "late"))
+        server.respondNext(with: [late, late])
+        var options = ConnectorOptions()
+        options.retriesMax = 2
+        let auctions = server.auctions(options: options)
+        let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
+        _ = try await bid.run()
+        #expect(server.requests.count == 3 && Set(server.requests.map(\.idempotencyKey)).count == 1)
+        server.respondNext(with: [late, late, late])
+        let error = await #expect(throws: FreshetError.self) { try await bid.run() }
+        #expect(error?.code == .timeout && server.requests.count == 6)
+        // Queries can be asked again by the app, without any risk.
+        server.respondNext(with: [late])
+        let query = await #expect(throws: FreshetError.self) { try await auctions.listLots().get() }
+        #expect(query?.code == .timeout && server.requests.count == 7)
+    }
+
+    /// The app can try again itself: the error has the key, and the app may make one before.
+    @Test func theAppRunsAMutationAgainUnderItsKey() async throws {
+        let server = ScriptedServer()
+        let calls = Counter()
+        server.answer(PlaceBid.self) { _ in
+            calls.add()
+            return .success(Self.bid)
+        }
+        var options = ConnectorOptions()
+        options.retriesMax = 0
+        let bid = server.auctions(options: options).placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
+        server.loseAnswers(2)
+        let error = try #require(await #expect(throws: FreshetError.self) { try await bid.run() })
+        let key = try #require(error.idempotencyKey)
+        let stored = try #require(IdempotencyKey(key.description))
+        let again = await #expect(throws: FreshetError.self) { try await bid.run(key: stored) }
+        #expect(again?.idempotencyKey == key)
+        _ = try await bid.run(key: stored)
+        #expect(calls.value == 1)
+        #expect(server.requests.map(\.idempotencyKey) == Array(repeating: key.description, count: 3))
+    }
+
+    private static func refusal(
+        _ status: Int, _ code: String, of field: String = "bid_insert"
+    ) -> Result<TransportResponse, TransportFailure> {
+        let body = #"{"data":{"\#(field)":null},"errors":[{"message":"m","extensions":{"code":"\#(code)"}}]}"#
+        return .success(TransportResponse(status: status, headers: [:], body: Array(body.utf8)))
+    }
+
+    /// The server answers a mutation of which nothing was committed with `data`, errors, and the error's status.
+    @Test func aMutationThatWasRolledBackIsRefused() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5, 2: 6])
+        server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
+        let auctions = server.auctions()
+        _ = try await auctions.listLots().get()
+        let withdrawal = auctions.withdrawLot(id: lotID(1))
+        server.respondNext(with: [Self.refusal(409, "CONSTRAINT_VIOLATION", of: "lot_delete")])
+        let error = await #expect(throws: FreshetError.self) { try await withdrawal.run() }
+        #expect(error?.code == .refused && error?.serverCode == "CONSTRAINT_VIOLATION")
+        server.respondNext(with: [Self.refusal(409, "CONSTRAINT_VIOLATION", of: "lot_delete")])
+        let queued = try await withdrawal.enqueue { $0.delete(LotKey(id: lotID(1))) }
+        let other = await #expect(throws: FreshetError.self) { try await queued.value }
+        #expect(other?.serverCode == "CONSTRAINT_VIOLATION")
+        #expect(try await auctions.listLots().get(.cacheOnly).data.lots.count == 2)
+        // A statement that took too long is tried again.
+        server.respondNext(with: [Self.refusal(504, "TIMEOUT", of: "lot_delete")])
+        let requests = server.requests.count
+        _ = try await withdrawal.run()
+        #expect(server.requests.count == requests + 2)
+    }
+
+    /// docs/reference/idempotency.md: codes of the key itself.
+    @Test func answersAboutTheKeyAreUnderstood() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        server.answer(PlaceBid.self) { _ in .success(Self.bid) }
+        let auctions = server.auctions()
+        let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
+        server.respondNext(with: [Self.refusal(409, "IDEMPOTENCY_KEY_IN_USE"), Self.refusal(503, "OUTCOME_UNKNOWN")])
+        _ = try await bid.run()
+        #expect(server.requests.count == 3 && Set(server.requests.map(\.idempotencyKey)).count == 1)
+        server.respondNext(with: [Self.refusal(409, "ALREADY_APPLIED")])
+        let error = await #expect(throws: FreshetError.self) { try await bid.run() }
+        #expect(error?.code == .alreadyApplied && server.requests.count == 4)
+        // In the queue it is a success without data, and what it changed stays.
+        _ = try await auctions.listLots().get()
+        server.respondNext(with: [Self.refusal(409, "ALREADY_APPLIED")])
+        var events = try await auctions.queueEvents.makeAsyncIterator()
+        let queued = try await bid.enqueue { $0[LotKey(id: lotID(1))].set("highestBid", 7) }
+        let event = try #require(await events.next())
+        #expect(try event.outcome.get() == MutationData(data: .null, errors: []))
+        let other = await #expect(throws: FreshetError.self) { try await queued.value }
+        #expect(other?.code == .alreadyApplied)
+        #expect(try await auctions.listLots().get(.cacheOnly).data.lots.first?.highestBid == 7)
+    }
+
+    /// The page of a proxy, or of a network that wants a login, is no answer of the server.
+    @Test(arguments: [
+        (200, "<html>Log in</html>"), (302, ""), (403, "<html>Blocked</html>"), (404, #"{"message":"no route"}"#),
+        (407, ""), (502, "<html>Bad gateway</html>"),
+    ])
+    func aPageInBetweenRefusesNothing(status: Int, page: String) async throws {
+        let server = ScriptedServer()
+        server.answer(PlaceBid.self) { _ in .success(Self.bid) }
+        var options = ConnectorOptions()
+        options.retriesMax = 0
+        let auctions = server.auctions(options: options)
+        let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
+        let response = TransportResponse(status: status, headers: [:], body: Array(page.utf8))
+        server.respondNext(with: [.success(response)])
+        let error = await #expect(throws: FreshetError.self) { try await bid.run() }
+        #expect(error?.code == .unavailable)
+        server.respondNext(with: [.success(response)])
+        let queued = try await bid.enqueue()
+        _ = try await queued.value
+        #expect(server.requests.count == 3)
     }
 
     @Test func aRefusalHasTheServersCodeAndMessage() async throws {
@@ -89,14 +210,66 @@ struct MutationTests {
         let auctions = server.auctions()
         var states = auctions.listLots().live().makeAsyncIterator()
         _ = try await state(&states) { $0.isConfirmed }
-        try await auctions.stop()
-        // Stopped, so that the effect is seen before the answer.
-        let observed = auctions.listLots()
+        server.holdAnswers()
         let queued = try await auctions.withdrawLot(id: lotID(1)).enqueue { $0.delete(LotKey(id: lotID(1))) }
+        let hidden = try await state(&states) { $0.hasPendingMutations }
+        #expect(hidden.data?.lots.map(\.id) == [lotID(2)])
+        server.releaseAnswers()
         let error = await #expect(throws: FreshetError.self) { try await queued.value }
         #expect(error?.serverCode == "PERMISSION_DENIED")
-        let undone = try await observed.get(.cacheOnly)
-        #expect(undone.data.lots.count == 2)
+        let undone = try await state(&states) { !$0.hasPendingMutations }
+        #expect(undone.data?.lots.map(\.id) == [lotID(1), lotID(2)])
+    }
+
+    /// `clear` empties the cache, not the queue, and what waits is still shown.
+    @Test func clearKeepsWhatWaitingMutationsChange() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        server.answer(PlaceBid.self) { _ in .success(Self.bid) }
+        let auctions = server.auctions()
+        _ = try await auctions.listLots().get()
+        server.holdAnswers()
+        let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
+        let queued = try await bid.enqueue { $0[LotKey(id: lotID(1))].set("highestBid", 7) }
+        try await auctions.clear()
+        #expect(try await auctions.pendingMutations.map(\.id) == [queued.id])
+        var states = auctions.listLots().live().makeAsyncIterator()
+        let shown = try await state(&states) { $0.isConfirmed }
+        #expect(shown.hasPendingMutations && shown.data?.lots.first?.highestBid == 7)
+        server.releaseAnswers()
+        _ = try await queued.value
+    }
+
+    /// Only the last outcomes are kept; asking for another one is an error, not a wait.
+    @Test func anOutcomeThatIsNoLongerKeptIsAnError() async throws {
+        let server = ScriptedServer()
+        server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
+        let auctions = server.auctions()
+        let first = try await auctions.withdrawLot(id: lotID(1)).enqueue()
+        _ = try await first.value
+        _ = try await first.value
+        var last = first
+        for number in 0..<256 {
+            last = try await auctions.withdrawLot(id: lotID(1)).enqueue(group: "\(number)")
+        }
+        for _ in 0..<2 { _ = try await last.value }
+        try await waitUntil("an empty queue") { try await auctions.pendingMutations.isEmpty }
+        let error = await #expect(throws: FreshetError.self) { try await first.value }
+        #expect(error?.code == .outcomeUnknown)
+    }
+
+    /// The network is back: a mutation does not wait for the end of its delay.
+    @Test func aChangeOfTheNetworkWakesTheQueue() async throws {
+        let server = ScriptedServer()
+        server.answer(PlaceBid.self) { _ in .success(Self.bid) }
+        server.goOffline()
+        // Its clock stands still, so no delay ends.
+        let auctions = server.auctions(time: ManualTime())
+        let queued = try await auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7).enqueue()
+        try await waitUntil("a delay") { await (try auctions.link.engine()).queueRetryAtMs != nil }
+        server.goOnline()
+        try await auctions.networkChanged()
+        _ = try await queued.value
     }
 
     /// The queue survives a restart; order and keys with it.

@@ -5,6 +5,7 @@ import FreshetCombine
 import FreshetFirebase
 import FreshetObservation
 import FreshetTesting
+import FreshetTransport
 import Observation
 import OpenCombine
 import TestSupport
@@ -192,6 +193,25 @@ struct ObservationTests {
                 == ConnectorConfig(
                     serviceId: AuctionsConnector.identity.service, location: AuctionsConnector.identity.location,
                     connector: "auctions"))
+    }
+
+    /// Errors of single fields are thrown with the committed rest, as in Firebase's SDK.
+    @Test func firebaseMutationsThrowErrorsOfFields() async throws {
+        let server = ScriptedServer()
+        let connector = AuctionsDataConnect(link: server.auctions().link)
+        let body = """
+            {"data":{"lot_insert":{"id":"\(lotID(3))"}},"errors":[{"message":"no","path":["other"],"extensions":
+            {"code":"CONSTRAINT_VIOLATION"}}]}
+            """
+        server.respondNext(with: [.success(TransportResponse(status: 200, headers: [:], body: Array(body.utf8)))])
+        let closesAt = try #require(Timestamp("2027-01-01T00:00:00Z"))
+        let error = await #expect(throws: FreshetError.self) {
+            try await connector.createLotMutation.execute(
+                title: "A clock", category: "Clocks", startPrice: 5, closesAt: closesAt)
+        }
+        #expect(error?.serverCode == "CONSTRAINT_VIOLATION" && error?.errors.count == 1)
+        #expect(error?.partialData?["lot_insert"]?["id"]?.stringValue == "\(lotID(3))")
+        #expect(server.requests.count == 1)
     }
 
     /// Row 4: the accessor and the types have the seeds' names.

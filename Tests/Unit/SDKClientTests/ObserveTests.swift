@@ -72,4 +72,65 @@ struct ObserveTests {
             }
         }
     }
+
+    /// Row 29: while a mutation waits, the items are not the server's.
+    @Test func aWaitingMutationIsNotSynced() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        server.answer(EditLot.self) { _ in .success(["lot_update": nil]) }
+        let auctions = server.auctions()
+        var snapshots = auctions.observeQuery(auctions.listLots(), \.lots).makeAsyncIterator()
+        let first = try #require(try await snapshots.next())
+        #expect(first.isSynced)
+        server.holdAnswers()
+        let queued = try await auctions.editLot(id: lotID(1), category: "Clocks", description: "new").enqueue {
+            $0[LotKey(id: lotID(1))].set("description", "new")
+        }
+        var snapshot = try #require(try await snapshots.next())
+        while snapshot.items.first?.description != "new" { snapshot = try #require(try await snapshots.next()) }
+        #expect(!snapshot.isSynced)
+        server.releaseAnswers()
+        _ = try await queued.value
+        while !snapshot.isSynced { snapshot = try #require(try await snapshots.next()) }
+        #expect(snapshot.items.first?.description == "new")
+    }
+
+    /// Row 27: the sequence outlives `clear`; with `start` it begins again.
+    @Test func aSequenceGoesOnAfterClearAndStart() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let auctions = server.auctions()
+        var snapshots = auctions.observeQuery(auctions.listLots(), \.lots).makeAsyncIterator()
+        #expect(try await snapshots.next()?.isSynced == true)
+        try await auctions.clear()
+        #expect(server.subscriptions == [])
+        server.setLots([1: 6, 2: 7])
+        try await auctions.start()
+        let again = try #require(try await snapshots.next())
+        #expect(again.isSynced && again.items.map(\.highestBid) == [6, 7])
+        // It is followed as before.
+        server.setLots([2: 8])
+        #expect(try await snapshots.next()?.items.map(\.highestBid) == [8])
+    }
+
+    /// An expected deletion is a deletion, and the mutation's end is nothing new.
+    @Test func ownDeletionsAreToldOnce() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5, 2: 6])
+        server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
+        let auctions = server.auctions()
+        let changes = Recorder<EntityChange<LotKey>>()
+        let observing = Task {
+            for try await change in auctions.observe(LotKey.self) { changes.add(change) }
+        }
+        defer { observing.cancel() }
+        try await waitUntil("the observer") { try await auctions.link.engine().observerCount == 1 }
+        var states = auctions.listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        _ = try await auctions.withdrawLot(id: lotID(1)).enqueue { $0.delete(LotKey(id: lotID(1))) }.value
+        server.setLots([2: 7])
+        try await waitUntil("the server's change") { changes.values.last?.fields["highestBid"] == 7 }
+        #expect(changes.values.map(\.kind) == [.created, .created, .deleted, .updated(fields: ["highestBid"])])
+        #expect(changes.values[2].key == LotKey(id: lotID(1)) && changes.values[2].fields["highestBid"] == 5)
+    }
 }

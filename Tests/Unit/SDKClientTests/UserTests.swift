@@ -62,13 +62,68 @@ struct UserTests {
             server.goOnline()
             #expect(try await auctions.pendingMutations == [])
             try await auctions.start()
-            #expect(server.requests.isEmpty)
+            // What is sent for the other user is sent by now: his own mutation comes later.
+            _ = try await auctions.withdrawLot(id: lotID(2)).enqueue().value
+            #expect(server.requests.map { $0.token?.prefix(3) } == ["ben"])
+            #expect(server.requests.map { $0.variables["id"] } == [AnyValue(lotID(2))])
             var events = try await auctions.queueEvents.makeAsyncIterator()
             user.become("ada")
             try await auctions.authChanged()
             #expect(await events.next()?.operation == "WithdrawLot")
             #expect(server.requests.last?.token?.hasPrefix("ada") == true)
         }
+    }
+
+    /// Each attempt asks whose it is: a user who left does not have his mutation sent with the next one's token.
+    @Test func aRetryIsNotSentAsAnotherUser() async throws {
+        let server = ScriptedServer()
+        let user = TestUser("ada")
+        let time = ManualTime()
+        server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
+        server.set(MyAccount.self, to: account("ben"))
+        let auctions = server.auctions(auth: user.auth, time: time)
+        server.loseAnswers(2)
+        let running = Task { try await auctions.withdrawLot(id: lotID(1)).run() }
+        try await waitUntil("the mutation that is run") { server.requests.count == 1 }
+        var events = try await auctions.queueEvents.makeAsyncIterator()
+        _ = try await auctions.withdrawLot(id: lotID(2)).enqueue()
+        try await waitUntil("the queued mutation") { server.requests.count == 2 }
+        user.become("ben")
+        try await auctions.authChanged()
+        let advancing = Task {
+            while !Task.isCancelled {
+                time.advance(1_000)
+                await Task.yield()
+            }
+        }
+        defer { advancing.cancel() }
+        let error = await #expect(throws: FreshetError.self) { try await running.value }
+        #expect(error?.code == .userChanged && error?.idempotencyKey != nil)
+        _ = try await auctions.myAccount().get(.serverOnly)
+        user.become("ada")
+        try await auctions.authChanged()
+        #expect(await events.next()?.operation == "WithdrawLot")
+        let mutations = server.requests.filter { $0.operation == "WithdrawLot" }
+        #expect(mutations.count >= 3 && mutations.allSatisfy { $0.token?.hasPrefix("ada") == true })
+    }
+
+    /// A token that was asked for while the user changed is not taken for the former one's.
+    @Test func aTokenOfTheNextUserIsNotTheFormersOne() async throws {
+        let server = ScriptedServer()
+        let name = Recorder<String>()
+        name.add("ada")
+        server.set(MyAccount.self, to: account("ben"))
+        let auth = AuthSource.provider(
+            user: { name.values.last },
+            token: {
+                // Ben signs in between the two questions.
+                name.add("ben")
+                return "ben-1"
+            })
+        let auctions = server.auctions(auth: auth)
+        let error = await #expect(throws: FreshetError.self) { try await auctions.myAccount().get(.serverOnly) }
+        #expect(error?.code == .userChanged)
+        #expect(server.requests.isEmpty)
     }
 
     @Test func aRejectedTokenIsAskedForOnceMore() async throws {

@@ -191,28 +191,40 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
         }
     }
 
-    /// SDK specification §3: 1,000 rows from the file within 20 ms. The bound here is what a busy machine needs; the
-    /// number is printed.
+    /// SDK specification §3: 1,000 rows from the file within 20 ms, in an optimised build (docs/benchmarks.md: 7 ms);
+    /// in any build hardly slower for other rows in the file.
     @Test func aThousandRowsAreReadQuickly() async throws {
         try await withFile { file, _ in
             var store = StoreMachine(bytesMax: 10 << 20)
             file.save(
                 store.write(Self.key("L"), Self.rows(1_000), lots, revision: "1", atMs: 0).saved, scope: "u", nowMs: 0)
             await file.flush()
-            var bestMs = Double.infinity
-            for _ in 0..<10 {
-                let start = ContinuousClock.now
-                let saved = try #require(await file.result(Self.key("L"), revision: "1", scope: "u", nowMs: 0))
-                var fresh = StoreMachine(bytesMax: 10 << 20)
-                fresh.load(saved)
-                let document = try #require(fresh.read(Self.key("L"), revision: "1")?.document)
-                let lots = try ObjectReader(AnyValue(json: document)).value("lots", as: [Row].self)
-                #expect(lots.count == 1_000)
-                bestMs = min(bestMs, (ContinuousClock.now - start) / .milliseconds(1))
+            func bestMs() async throws -> Double {
+                var best = Double.infinity
+                for _ in 0..<10 {
+                    let start = ContinuousClock.now
+                    let saved = try #require(await file.result(Self.key("L"), revision: "1", scope: "u", nowMs: 0))
+                    var fresh = StoreMachine(bytesMax: 10 << 20)
+                    fresh.load(saved)
+                    let document = try #require(fresh.read(Self.key("L"), revision: "1")?.document)
+                    let lots = try ObjectReader(AnyValue(json: document)).value("lots", as: [Row].self)
+                    #expect(lots.count == 1_000)
+                    best = min(best, (ContinuousClock.now - start) / .milliseconds(1))
+                }
+                return best
             }
-            print("1,000 rows from the file, decoded: \(bestMs) ms")
+            let aloneMs = try await bestMs()
+            for number in 0..<20 {
+                let rows = Self.rows(1_000, prefix: "\(number)-")
+                let other = store.write(Self.key("O\(number)"), rows, lots, revision: "1", atMs: 0)
+                file.save(other.saved, scope: "u", nowMs: 0)
+            }
+            await file.flush()
+            let amongOthersMs = try await bestMs()
+            print("1,000 rows from the file, decoded: \(aloneMs) ms; among 20,000 others: \(amongOthersMs) ms")
+            #expect(amongOthersMs < 3 * aloneMs)
             #if !DEBUG
-                #expect(bestMs < 60)
+                #expect(aloneMs < 20)
             #endif
         }
     }
@@ -242,6 +254,24 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
         let file = try FileStore(path: path, bytesMax: 1 << 20)
         #expect(await file.bytes() == 0)
         #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
+    }
+
+    /// Mutations may wait in a file that cannot be opened just now.
+    @Test func aFileThatCannotBeOpenedNowStaysWhereItIs() async throws {
+        try await withFile { file, path in
+            let waiting = QueuedMutation(
+                id: "m", operation: "Op", variables: "{}", group: "", changes: "[]", enqueuedAtMs: 1)
+            try await file.save(waiting, scope: "u")
+            file.close()
+            // SQLite cannot make its log: SQLITE_CANTOPEN.
+            try FileManager.default.createDirectory(atPath: path + "-wal", withIntermediateDirectories: false)
+            let error = #expect(throws: FreshetError.self) { try FileStore(path: path, bytesMax: 1 << 20) }
+            #expect(error?.code == .storage)
+            #expect(!FileManager.default.fileExists(atPath: path + ".damaged"))
+            try FileManager.default.removeItem(atPath: path + "-wal")
+            let again = try FileStore(path: path, bytesMax: 1 << 20)
+            #expect(await again.mutations(scope: "u") == [waiting])
+        }
     }
 
     private struct Row: OperationData {

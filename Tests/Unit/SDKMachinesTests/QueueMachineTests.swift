@@ -77,6 +77,66 @@ extension [QueueAction] {
         #expect(actions.sent == ["b"])
     }
 
+    /// docs/reference/errors.md and idempotency.md: after which codes a mutation waits on, is applied, or is refused.
+    @Test func everyCodeOfTheServerIsUnderstood() throws {
+        func answer(_ code: String) -> MutationAnswer {
+            let extensions: AnyValue = ["code": AnyValue(code), "retryAfterMs": 1_500]
+            return MutationAnswer(
+                FreshetError([ResponseError(message: "m", code: code, extensions: extensions)]))
+        }
+        let waiting: Set = [
+            "UNAUTHENTICATED", "TIMEOUT", "LIMIT_EXCEEDED", "UNAVAILABLE", "IDEMPOTENCY_KEY_IN_USE", "OUTCOME_UNKNOWN",
+        ]
+        let applied: Set = ["ALREADY_APPLIED"]
+        let refused: Set = [
+            "BAD_REQUEST", "OPERATION_NOT_FOUND", "INVALID_VARIABLE", "PERMISSION_DENIED", "CONSTRAINT_VIOLATION",
+            "IDEMPOTENCY_KEY_REUSED", "DATABASE_ERROR", "RESOLVER_FAILED", "PAYLOAD_TOO_LARGE", "NOT_FOUND",
+            "METHOD_NOT_ALLOWED", "NOT_ACCEPTABLE", "UNSUPPORTED_MEDIA_TYPE", "INTERNAL",
+        ]
+        for code in waiting { #expect(answer(code) == .unanswered(retryAfterMs: 1_500), "\(code)") }
+        for code in applied { #expect(answer(code) == .applied, "\(code)") }
+        for code in refused {
+            guard case .refused(let error) = answer(code) else {
+                Issue.record("\(code)")
+                continue
+            }
+            #expect(error.code == .refused && error.serverCode == code)
+        }
+        let page = try Repository.text("docs/reference/errors.md")
+        let listed = page.split(separator: "\n").compactMap { line in
+            line.prefixMatch(of: /\| `([A-Z_]+)` \| \d{3} \|/).map { String($0.output.1) }
+        }
+        #expect(Set(listed) == waiting.union(applied).union(refused))
+    }
+
+    /// While nothing was learned from the server, a mutation waits; so it does while its user is away.
+    @Test func errorsOfTheLinkAreNoAnswers() {
+        for code: FreshetError.Code in [.offline, .timeout, .unavailable, .unauthenticated, .userChanged] {
+            #expect(MutationAnswer(FreshetError(code, "m")) == .unanswered(retryAfterMs: nil), "\(code)")
+        }
+    }
+
+    /// A transaction tells of every field; the reason is that of the one that failed.
+    @Test func theReasonOfATransactionIsTheFailedFields() {
+        let errors = ["(rolled back)", "too long", "(aborted)"].map { ResponseError(message: $0, code: "TIMEOUT") }
+        #expect(FreshetError(errors).message == "too long")
+    }
+
+    @Test func aMutationThatCannotBeSavedIsNotSent() throws {
+        var queue = QueueMachine()
+        _ = queue.setOnline(true, nowMs: 0)
+        _ = try queue.enqueue(mutation("a"), nowMs: 0)
+        // The file did not take the time of sending.
+        queue.notSent(id: "a", nowMs: 0)
+        #expect(queue.deadlineMs == 500)
+        #expect(queue.tick(nowMs: 500) == [.save(mutation("a", sentAtMs: 500)), .send(mutation("a", sentAtMs: 500))])
+        // Nor a new one.
+        _ = try queue.enqueue(mutation("b"), nowMs: 500)
+        _ = try queue.enqueue(mutation("c"), nowMs: 500)
+        _ = queue.discard(id: "b", nowMs: 500)
+        #expect(queue.answered(id: "a", .applied, nowMs: 501).sent == ["c"])
+    }
+
     @Test func aFullQueueRefuses() throws {
         var queue = QueueMachine(limits: QueueLimits(countMax: 1))
         _ = try queue.enqueue(mutation("a"), nowMs: 0)
@@ -108,6 +168,7 @@ extension [QueueAction] {
             var told: [String] = []
             var nowMs: Int64 = 0
             var enqueued: [String] = []
+            var groups: [String: String] = [:]
 
             func perform(_ actions: [QueueAction]) {
                 for action in actions {
@@ -147,6 +208,7 @@ extension [QueueAction] {
                 case 0, 1:
                     let new = mutation("\(step)", group: "\(random.below(2))")
                     enqueued.append(new.id)
+                    groups[new.id] = new.group
                     perform(try queue.enqueue(new, nowMs: nowMs))
                 case 2: perform(queue.setOnline(random.below(2) == 0, nowMs: nowMs))
                 case 3: perform(queue.tick(nowMs: nowMs))
@@ -165,8 +227,12 @@ extension [QueueAction] {
             }
             #expect(applied.sorted() == enqueued.sorted(), "seed \(seed)")
             #expect(queue.count == 0 && saved.isEmpty, "seed \(seed)")
-            // Within a group the order is that of enqueueing; ids grow.
-            #expect(Set(told).isSubset(of: Set(enqueued)), "seed \(seed)")
+            for group in ["0", "1"] {
+                func ofGroup(_ ids: [String]) -> [String] { ids.filter { groups[$0] == group } }
+                #expect(ofGroup(applied) == ofGroup(enqueued), "seed \(seed), group \(group)")
+            }
+            // A kill may take the outcome with it, and no outcome comes twice.
+            #expect(Set(told).count == told.count && Set(told).isSubset(of: enqueued), "seed \(seed)")
         }
     }
 }

@@ -121,6 +121,56 @@ extension StoreMachine {
         #expect(events.map { $0.record.key } == [["a"], ["b"]])
     }
 
+    /// A read that was asked for before something newer came does not undo it.
+    @Test func aSlowReadKeepsWhatCameMeanwhile() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        var asOf = store.uses
+        _ = store.put("One", ["lot": ["id": "a", "price": 9]], lot)
+        let slow: JSONValue = ["lots": [["id": "a", "price": 3, "text": "x"], ["id": "b", "price": 4]]]
+        let outcome = store.write(ResultKey("List"), slow, lots, revision: "1", atMs: 0, asOf: asOf)
+        #expect(store.document("List") == ["lots": [["id": "a", "price": 9, "text": "x"], ["id": "b", "price": 4]]])
+        #expect(outcome.events.map(\.kind) == [.updated(fields: ["text"]), .updated(fields: ["price"])])
+        // The same result came meanwhile.
+        asOf = store.uses
+        _ = store.put("List", ["lots": [["id": "a", "price": 5]]], lots)
+        let none = store.write(ResultKey("List"), slow, lots, revision: "1", atMs: 0, asOf: asOf)
+        #expect(none.changed.isEmpty && none.events.isEmpty && none.saved.isEmpty)
+        #expect(store.document("List") == ["lots": [["id": "a", "price": 5]]])
+        // Reading changes nothing.
+        asOf = store.uses
+        _ = store.document("List")
+        _ = store.write(ResultKey("List"), list, lots, revision: "1", atMs: 0, asOf: asOf)
+        #expect(store.document("List") == list)
+    }
+
+    /// A file's content is older than any answer.
+    @Test func aSlowReadReplacesWhatWasLoadedMeanwhile() {
+        var former = StoreMachine(bytesMax: 1 << 20)
+        let saved = former.put("List", list, lots).saved[0]
+        var store = StoreMachine(bytesMax: 1 << 20)
+        let asOf = store.uses
+        store.load(
+            SavedResult(
+                key: saved.key, revision: "1", fetchedAtMs: 0, tree: saved.tree, rows: saved.rows,
+                records: saved.records))
+        let newer: JSONValue = ["lots": [["id": "a", "price": 3]]]
+        _ = store.write(ResultKey("List"), newer, lots, revision: "1", atMs: 0, asOf: asOf)
+        #expect(store.document("List") == newer)
+    }
+
+    @Test func anyChangeOfRowsMayConcernAPartialResult() {
+        var selection = StoreSelection()
+        #expect(!selection.mayConcern(partialResultOf: "List"))
+        selection.operations = ["Other"]
+        #expect(!selection.mayConcern(partialResultOf: "List"))
+        selection.operations = ["List"]
+        #expect(selection.mayConcern(partialResultOf: "List"))
+        selection.operations = []
+        selection.entities = [EntityID(type: "Lot", key: ["z"])]
+        #expect(selection.mayConcern(partialResultOf: "List"))
+    }
+
     @Test func anotherRevisionIsNotRead() {
         var store = StoreMachine(bytesMax: 1 << 20)
         _ = store.put("List", list, lots)
@@ -178,6 +228,49 @@ extension StoreMachine {
         // The server still has it.
         _ = store.put("List", list, lots)
         #expect(store.document("List") == list)
+    }
+
+    /// Events tell what is shown, also of the app's own mutations.
+    @Test func eventsOfExpectedChangesAreThoseThatAreSeen() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        let price = OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 5])
+        var events = store.apply("m1", [price]).events
+        #expect(events.map(\.kind) == [.updated(fields: ["price"])])
+        #expect(events.first?.record.fields == ["id": "a", "price": 5])
+        // The server's value is hidden, its other fields are not.
+        events = store.put("One", ["lot": ["id": "a", "price": 2, "text": "new"]], lot).events
+        #expect(events.map(\.kind) == [.updated(fields: ["text"])])
+        #expect(events.first?.record.fields == ["id": "a", "price": 5, "text": "new"])
+        #expect(store.apply("same", [price]).events == [], "nothing else is seen")
+        #expect(store.revert("same").events == [])
+        #expect(store.commit("m1").events == [], "it was told")
+        // The later of two is answered first.
+        _ = store.apply("m2", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 6])])
+        _ = store.apply("m3", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 7])])
+        events = store.commit("m3").events
+        #expect(events.map(\.kind) == [.updated(fields: ["price"])] && events[0].record.fields["price"] == 6)
+        events = store.revert("m2").events
+        #expect(events.map(\.kind) == [.updated(fields: ["price"])] && events[0].record.fields["price"] == 7)
+    }
+
+    @Test func anExpectedDeletionIsToldOnce() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        let deletion = OptimisticChange(type: "Lot", key: ["a"], fields: nil)
+        var events = store.apply("m", [deletion]).events
+        #expect(events.map(\.kind) == [.deleted] && events[0].record.fields == ["id": "a", "price": 1])
+        #expect(store.put("List", ["lots": [["id": "a", "price": 3], ["id": "b", "price": 2]]], lots).events == [])
+        events = store.revert("m").events
+        #expect(events.map(\.kind) == [.created] && events[0].record.fields == ["id": "a", "price": 3])
+        #expect(store.apply("n", [deletion]).events.map(\.kind) == [.deleted])
+        #expect(store.commit("n").events == [])
+        #expect(store.put("List", ["lots": [["id": "b", "price": 2]]], lots).events == [], "it is gone already")
+        // Deleted and, as the server says, not.
+        _ = store.put("List", list, lots)
+        _ = store.apply("o", [deletion])
+        _ = store.commit("o")
+        #expect(store.put("List", list, lots).events.map(\.kind) == [.created])
     }
 
     @Test func changesOfOneRowStack() {

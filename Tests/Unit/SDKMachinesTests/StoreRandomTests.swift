@@ -49,7 +49,24 @@ import Testing
             var model = Model()
             /// The documents that the server sent, by tag.
             var named: [String: JSONValue] = [:]
+            /// The rows according to the events.
+            var told: [EntityID: JSONObject] = [:]
             func key(_ name: String) -> ResultKey { ResultKey(operation: name, variables: "{}") }
+            func id(_ row: String) -> EntityID { EntityID(type: "Lot", key: [.string(row)]) }
+            func hear(_ outcome: StoreOutcome) {
+                for event in outcome.events {
+                    let id = EntityID(type: "Lot", key: event.record.key)
+                    let former = told[id]
+                    switch event.kind {
+                    case .created: #expect(former == nil, "seed \(seed)")
+                    case .updated(let fields):
+                        let changed = ["id", "p", "q", "s"].filter { former?[$0] != event.record.fields[$0] }
+                        #expect(former != nil && fields.sorted() == changed && !fields.isEmpty, "seed \(seed)")
+                    case .deleted: #expect(former == event.record.fields, "seed \(seed)")
+                    }
+                    told[id] = event.kind == .deleted ? nil : event.record.fields
+                }
+            }
             for step in 0..<20 {
                 let name = "R\(random.below(3))"
                 let row = "r\(random.below(4))"
@@ -73,20 +90,20 @@ import Testing
                     let document: JSONValue = ["lots": .array(elements)]
                     let tag = random.below(3) > 0 ? "t\(step)" : nil
                     if let tag { named[tag] = document }
-                    _ = store.write(key(name), document, shape, revision: "1", atMs: 0, tag: tag)
+                    hear(store.write(key(name), document, shape, revision: "1", atMs: 0, tag: tag))
                     model.forget()
                 case 3:
                     let value: Int64? = random.below(4) == 0 ? nil : Int64(random.below(9))
                     model.layers.append(("m\(step)", row, "p", value))
                     let fields = value.map { JSONObject([("p", JSONValue.int($0))]) }
-                    _ = store.apply("m\(step)", [OptimisticChange(type: "Lot", key: [.string(row)], fields: fields)])
+                    hear(store.apply("m\(step)", [OptimisticChange(type: "Lot", key: [.string(row)], fields: fields)]))
                 case 4:
                     guard !model.layers.isEmpty else { continue }
                     let layer = model.layers.remove(at: random.below(model.layers.count))
                     if random.below(2) == 0 {
-                        _ = store.revert(layer.id)
+                        hear(store.revert(layer.id))
                     } else {
-                        _ = store.commit(layer.id)
+                        hear(store.commit(layer.id))
                         if let value = layer.value {
                             if model.fields[layer.row] != nil { model.fields[layer.row]?[layer.name] = value }
                         } else if model.results.values.contains(where: { $0.contains { $0.id == layer.row } }) {
@@ -95,7 +112,7 @@ import Testing
                     }
                 case 5:
                     model.results[name] = nil
-                    _ = store.remove(key(name))
+                    hear(store.remove(key(name)))
                     model.forget()
                 default:
                     var selection = StoreSelection()
@@ -112,6 +129,13 @@ import Testing
                     for name in dropped { model.results[name] = nil }
                     #expect(store.invalidate(selection) == dropped.sorted().map(key), "seed \(seed), step \(step)")
                     model.forget()
+                    // It is no event of the rows.
+                    told = told.filter { store.fields(of: $0.key) != nil }
+                }
+                for row in ["r0", "r1", "r2", "r3"] where told[id(row)] != store.fields(of: id(row)) {
+                    let (told, shown) = (told[id(row)], store.fields(of: id(row)))
+                    Issue.record("seed \(seed), step \(step), \(row): told \(told as Any), shown \(shown as Any)")
+                    return
                 }
                 for name in ["R0", "R1", "R2"] {
                     let read = store.read(key(name), revision: "1")?.document

@@ -92,4 +92,16 @@ private enum Aspect: OpenEnum {
         let error = #expect(throws: ResultError.self) { try object.value("lots", as: [Row].self) }
         #expect(error?.description == "lots.1.price: expected an integer, found a text")
     }
+
+    /// docs/reference/idempotency.md: 22 characters for those who are not signed in.
+    @Test func keysThatTheServerWouldRefuseAreNoKeys() {
+        let key = IdempotencyKey()
+        #expect(key != IdempotencyKey() && IdempotencyKey(key.description) == key)
+        #expect(IdempotencyKey(String(repeating: "k", count: 22)) != nil)
+        #expect(IdempotencyKey(String(repeating: "k", count: 255)) != nil)
+        for count in [0, 21, 256] { #expect(IdempotencyKey(String(repeating: "k", count: count)) == nil) }
+        for character in [" ", "\"", "\\", "é", "\n"] {
+            #expect(IdempotencyKey(String(repeating: "k", count: 30) + character) == nil)
+        }
+    }
 }

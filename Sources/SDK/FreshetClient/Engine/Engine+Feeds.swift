@@ -80,7 +80,6 @@ extension Engine {
 
     func received(_ id: FeedID, _ data: JSONValue, _ errors: [ResponseError], _ tag: String?) {
         guard let key = keys[id], let feed = feeds[key] else { return }
-        liveResults += 1
         var snapshot = FeedSnapshot(
             document: data, source: .server, fetchedAtMs: time.wallMs, isConfirmed: true, errors: errors)
         // A partial result is shown, not kept.
@@ -164,9 +163,15 @@ extension Engine {
         invalidations += 1
         let selection = StoreSelection(invalidation, of: identity.connector)
         file?.invalidate(selection, position: invalidation.position)
-        for key in store.invalidate(selection) {
+        var concerned = Set(store.invalidate(selection))
+        // The rows of partial results are not in the store, and what they lack may be what has changed.
+        for (key, feed) in feeds
+        where !feed.snapshot.errors.isEmpty && selection.mayConcern(partialResultOf: key.operation) {
+            concerned.insert(key)
+        }
+        for key in concerned.sorted() {
             guard let feed = feeds[key] else { continue }
-            unconfirm(key, nil)
+            unconfirm(key, feed.snapshot.errors.isEmpty ? nil : feed.snapshot.error)
             perform(link.discard(feed.id, nowMs: time.nowMs))
         }
     }
@@ -208,6 +213,7 @@ extension Engine {
         continuation.onTermination = { [weak self] _ in
             Task { [weak self] in await self?.endStatus(number) }
         }
+        if let staleSinceMs { continuation.yield(.stale(since: Timestamp(ms: staleSinceMs))) }
         continuation.yield(status)
         return stream
     }

@@ -83,27 +83,34 @@ extension Engine {
     }
 
     private func askForIdentity() async -> Result<Identity, FreshetError> {
-        let user = await auth.user?()
+        var user = await auth.user?()
         do {
-            let token = try await auth.token()
-            return .success(Identity(token: token, user: auth.user == nil ? nil : user ?? ""))
+            for _ in 0..<Self.identityTriesMax {
+                let token = try await auth.token()
+                // Another user may have signed in meanwhile, and the token be theirs.
+                let present = await auth.user?()
+                if present == user {
+                    return .success(Identity(token: token, user: auth.user == nil ? nil : user ?? ""))
+                }
+                user = present
+            }
+            return .failure(FreshetError(.unauthenticated, "the app's user changes all the time"))
         } catch {
             return .failure(FreshetError(.unauthenticated, "the app has no token: \(error)"))
         }
     }
 
-    /// The present token, unless it is about to expire.
+    private static let identityTriesMax = 3
+
+    /// The present user and token, unless it is about to expire.
     /// - Parameter isRejected: the server has just rejected this token.
-    func token(rejected isRejected: String?? = nil) async throws(FreshetError) -> String? {
+    func currentIdentity(rejected isRejected: String?? = nil) async throws(FreshetError) -> Identity {
         if let present, isRejected != .some(present.token) {
             let leadMs = options.tokenLead.milliseconds
             let isFresh = present.expiresAtMs.map { $0 - min(leadMs, 5_000) > time.wallMs } ?? true
-            if isFresh { return present.token }
+            if isFresh { return present }
         }
-        switch await fetchIdentity() {
-        case .success(let identity): return identity.token
-        case .failure(let error): throw error
-        }
+        return try await fetchIdentity().get()
     }
 
     /// Makes a user the present one. Another user's feeds end; his cached data and waiting mutations stay in the file
@@ -112,14 +119,13 @@ extension Engine {
         guard new != scope else { return }
         let former = scope
         scope = new
-        store = StoreMachine(bytesMax: Self.memoryBytesMax(cache))
+        store = emptyStore()
         if let former {
             _ = queues[former]?.setOnline(false, nowMs: time.wallMs)
-            let error = FreshetError(.userChanged, "the user has changed")
             for (_, feed) in feeds {
                 perform(link.unfollow(feed.id, nowMs: time.nowMs))
                 for continuation in feed.subscribers.values {
-                    continuation.yield(.ended(error))
+                    continuation.yield(.ended(Self.userChanged))
                     continuation.finish()
                 }
             }
@@ -162,17 +168,28 @@ extension Engine {
         await setQueueOnline()
     }
 
-    /// Stops, and empties the cache of all users. Mutations that wait stay.
-    package func clear() async {
+    /// Stops, and empties the cache of all users. Mutations that wait stay, with what they are expected to change.
+    package func clear() async throws(FreshetError) {
         await stop()
+        try openFile()
         await file?.clear()
-        store = StoreMachine(bytesMax: Self.memoryBytesMax(cache))
-        for key in feeds.keys {
+        store = emptyStore()
+        showQueue()
+        for (key, feed) in feeds {
             store.follow(key)
             feeds[key]?.snapshot = FeedSnapshot()
             feeds[key]?.emitted = nil
+            perform(link.discard(feed.id, nowMs: time.nowMs))
         }
     }
 
-    package func networkChanged() { perform(link.networkChanged(nowMs: time.nowMs)) }
+    private func emptyStore() -> StoreMachine {
+        StoreMachine(bytesMax: Self.memoryBytesMax(cache), uses: store.uses)
+    }
+
+    /// There is a network again, or another one, or the app is used again: nothing waits any longer.
+    package func networkChanged() async {
+        perform(link.networkChanged(nowMs: time.nowMs))
+        await setQueueOnline()
+    }
 }

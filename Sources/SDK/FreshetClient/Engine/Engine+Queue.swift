@@ -9,6 +9,9 @@ extension Engine {
     /// How many mutations of the present user wait.
     var pendingCount: Int { scope.flatMap { queues[$0]?.count } ?? 0 }
 
+    /// When the present user's queue tries again, in milliseconds since 1970; nil: it does not wait.
+    package var queueRetryAtMs: Int64? { scope.flatMap { queues[$0]?.deadlineMs } }
+
     /// Puts a mutation into the queue; it is kept when this returns.
     /// - Returns: its id.
     package func enqueue(
@@ -23,11 +26,12 @@ extension Engine {
         var queue = queues[scope] ?? newQueue()
         let actions = try queue.enqueue(mutation, nowMs: time.wallMs)
         queues[scope] = queue
+        unsettled.insert(mutation.id)
         apply(store.apply(mutation.id, changes))
-        do throws(FreshetError) {
-            try await perform(actions, scope)
-        } catch {
-            apply(store.revert(mutation.id))
+        if let error = await perform(actions, scope)[mutation.id] {
+            await perform(queues[scope]?.discard(id: mutation.id, nowMs: time.wallMs) ?? [], scope)
+            if self.scope == scope { apply(store.revert(mutation.id)) }
+            unsettled.remove(mutation.id)
             throw error
         }
         emitAll()
@@ -51,11 +55,19 @@ extension Engine {
         guard self.scope == scope else { return }
         var queue = queues[scope] ?? newQueue()
         _ = queue.load(saved, nowMs: time.wallMs)
-        for mutation in queue.mutations { apply(store.apply(mutation.id, Self.changes(mutation))) }
         let actions = queue.setOnline(!isStopped, nowMs: time.wallMs)
         queues[scope] = queue
-        try? await perform(actions, scope)
+        unsettled.formUnion(queue.mutations.map(\.id))
+        showQueue()
+        await perform(actions, scope)
         reschedule()
+    }
+
+    /// Shows what the waiting mutations of the present user are expected to change.
+    func showQueue() {
+        for mutation in scope.flatMap({ queues[$0]?.mutations }) ?? [] {
+            apply(store.apply(mutation.id, Self.changes(mutation)))
+        }
     }
 
     private static func changes(_ mutation: QueuedMutation) -> [OptimisticChange] {
@@ -66,7 +78,7 @@ extension Engine {
     func setQueueOnline() async {
         guard let scope, !isStopped else { return }
         let actions = queues[scope]?.setOnline(true, nowMs: time.wallMs) ?? []
-        try? await perform(actions, scope)
+        await perform(actions, scope)
         reschedule()
     }
 
@@ -74,47 +86,51 @@ extension Engine {
         // The queue counts in wall-clock time; its deadline is only a hint to look again.
         guard let scope else { return }
         let actions = queues[scope]?.tick(nowMs: time.wallMs) ?? []
-        try? await perform(actions, scope)
+        await perform(actions, scope)
     }
 
-    private func perform(_ actions: [QueueAction], _ scope: String) async throws(FreshetError) {
+    /// - Returns: the new mutations that could not be saved, with the reason.
+    @discardableResult
+    private func perform(_ actions: [QueueAction], _ scope: String) async -> [String: FreshetError] {
+        var unsaved: [String: FreshetError] = [:]
+        var unsent: Set<String> = []
         for action in actions {
             switch action {
-            case .save(let mutation): try await file?.save(mutation, scope: scope)
+            case .save(let mutation):
+                if unsent.contains(mutation.id) { continue }
+                do throws(FreshetError) {
+                    try await file?.save(mutation, scope: scope)
+                } catch {
+                    unsent.insert(mutation.id)
+                    if mutation.firstSentAtMs == nil { unsaved[mutation.id] = error }
+                }
             case .delete(let id): await file?.deleteMutation(id)
+            case .send(let mutation) where unsent.contains(mutation.id):
+                queues[scope]?.notSent(id: mutation.id, nowMs: time.wallMs)
             case .send(let mutation): send(mutation, scope)
             case .applied(let mutation): settle(mutation, scope, nil)
             case .failed(let mutation, let error): settle(mutation, scope, error)
             }
         }
+        return unsaved
     }
 
     private func send(_ mutation: QueuedMutation, _ scope: String) {
         Task {
             let answer: MutationAnswer
             do throws(FreshetError) {
-                guard self.scope == scope else { throw FreshetError(.offline, "the user has changed") }
                 let variables = (try? JSONParser.parse(mutation.variables))?.objectValue ?? JSONObject()
-                let response = try await execute(mutation.operation, variables, key: mutation.id)
+                let response = try await execute(mutation.operation, variables, key: mutation.id, as: scope)
                 answers[mutation.id] = MutationData(response)
                 answer = .applied
             } catch {
-                answer = Self.answer(error)
+                answer = MutationAnswer(error)
             }
             let actions = queues[scope]?.answered(id: mutation.id, answer, nowMs: time.wallMs) ?? []
-            try? await perform(actions, scope)
+            await perform(actions, scope)
             answers[mutation.id] = nil
             emitAll()
             reschedule()
-        }
-    }
-
-    /// A mutation waits on while the server cannot be asked, or not as this user.
-    private static func answer(_ error: FreshetError) -> MutationAnswer {
-        switch error.code {
-        case .offline, .timeout, .unavailable, .unauthenticated: .unanswered(retryAfterMs: error.retryAfterMs)
-        case .refused where error.serverCode == "OUTCOME_UNKNOWN": .unanswered(retryAfterMs: nil)
-        default: .refused(error)
         }
     }
 
@@ -125,16 +141,36 @@ extension Engine {
         let outcome: Result<MutationData, FreshetError> =
             error.map(Result.failure) ?? .success(answers[mutation.id] ?? MutationData(data: .null, errors: []))
         let event = QueueEvent(id: mutation.id, operation: mutation.operation, outcome: outcome)
+        unsettled.remove(event.id)
         settled.append(event)
         if settled.count > Self.settledMax { settled.removeFirst() }
         for continuation in queueEvents.values { continuation.yield(event) }
+        for continuation in (outcomeWaiters.removeValue(forKey: event.id) ?? [:]).values {
+            continuation.yield(event)
+            continuation.finish()
+        }
     }
 
-    /// Waits for the answer to a mutation, of this run or an earlier one.
+    /// Waits for the answer to a mutation of this run.
+    /// - Returns: `.outcomeUnknown` if the mutation neither waits nor is among the last that were answered.
     package func outcome(of id: String) async -> Result<MutationData, FreshetError> {
         if let event = settled.last(where: { $0.id == id }) { return event.outcome }
-        for await event in queueStream() where event.id == id { return event.outcome }
+        guard unsettled.contains(id) else {
+            return .failure(FreshetError(.outcomeUnknown, "only the last \(Self.settledMax) outcomes are kept"))
+        }
+        let number = number()
+        let (stream, continuation) = AsyncStream.makeStream(of: QueueEvent.self, bufferingPolicy: .bufferingNewest(1))
+        outcomeWaiters[id, default: [:]][number] = continuation
+        continuation.onTermination = { [weak self] _ in
+            Task { [weak self] in await self?.endWaiter(id, number) }
+        }
+        for await event in stream { return event.outcome }
         return .failure(FreshetError(.closed, "nobody waits for the outcome any more"))
+    }
+
+    private func endWaiter(_ id: String, _ number: Int) {
+        outcomeWaiters[id]?[number] = nil
+        if outcomeWaiters[id]?.isEmpty == true { outcomeWaiters[id] = nil }
     }
 
     private func emitAll() {

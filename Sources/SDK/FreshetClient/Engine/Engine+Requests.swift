@@ -19,19 +19,17 @@ extension Engine {
                 throw FreshetError(.notCached, "\(query.key.operation) is not cached with these variables")
             }
         }
-        let user = scope
-        let liveBefore = liveResults
-        let response = try await execute(query.key.operation, query.variables, key: nil)
-        guard scope == user else { throw FreshetError(.userChanged, "the user has changed") }
+        let user = try user()
+        let asOf = store.uses
+        let response = try await execute(query.key.operation, query.variables, key: nil, as: user)
+        guard scope == user else { throw Self.userChanged }
         guard response.errors.isEmpty else {
             throw FreshetError(response.errors, partialData: AnyValue(json: response.data))
         }
-        // A live result that came meanwhile may be newer.
-        if liveResults == liveBefore || feeds.isEmpty {
-            let outcome = store.write(
-                query.key, response.data, query.entities, revision: query.revision, atMs: time.wallMs)
-            apply(outcome)
-        }
+        // What live queries brought meanwhile may be newer.
+        apply(
+            store.write(
+                query.key, response.data, query.entities, revision: query.revision, atMs: time.wallMs, asOf: asOf))
         let document = store.read(query.key, revision: query.revision)?.document ?? response.data
         return FeedSnapshot(document: document, source: .server, fetchedAtMs: time.wallMs)
     }
@@ -42,40 +40,52 @@ extension Engine {
         case .cacheOnly: return true
         case .serverOnly: return false
         case .preferCache:
-            if maxAgeMs > 0, feeds[key]?.snapshot.isConfirmed == true { return true }
+            // A partial live result is not in the store.
+            if maxAgeMs > 0, let live = feeds[key]?.snapshot, live.isConfirmed, live.errors.isEmpty { return true }
             return maxAgeMs > 0 && time.wallMs - stored.fetchedAtMs <= maxAgeMs
         }
     }
 
     /// Runs a mutation now.
-    package func run(_ operation: String, _ variables: JSONObject) async throws(FreshetError) -> MutationData {
+    package func run(
+        _ operation: String, _ variables: JSONObject, key: IdempotencyKey = IdempotencyKey()
+    ) async throws(FreshetError) -> MutationData {
         try await prepare()
-        let response = try await execute(operation, variables, key: UUID().uuidString.lowercased())
-        return MutationData(response)
+        return MutationData(try await execute(operation, variables, key: key.description, as: try user()))
+    }
+
+    private func user() throws(FreshetError) -> String {
+        guard let scope else { throw FreshetError(.closed, "there is no user") }
+        return scope
     }
 
     /// Sends an operation until it is answered, as far as `retriesMax` allows.
-    /// - Parameter key: the idempotency key of a mutation.
+    /// - Parameters:
+    ///   - key: the idempotency key of a mutation; nil for a query.
+    ///   - user: the scope of its user. It is never sent with another one's token.
+    /// - Throws: `.userChanged` if they left before it was sent, or sent again; otherwise as `run` and `get`.
     func execute(
-        _ operation: String, _ variables: JSONObject, key: String?
+        _ operation: String, _ variables: JSONObject, key: String?, as user: String
     ) async throws(FreshetError) -> OperationResponse {
         var attempts = 0
         var rejected: String?? = nil
         while true {
-            let token = try await token(rejected: rejected)
+            let identity = try await currentIdentity(rejected: rejected)
+            guard identity.scope == user, scope == user else { throw Self.userChanged }
             let error: FreshetError
             do throws(FreshetError) {
-                return try await executeOnce(operation, variables, key, token)
+                return try await executeOnce(operation, variables, key, identity.token)
             } catch let failure {
                 error = failure
             }
             attempts += 1
-            if error.code == .unauthenticated, rejected == nil, token != nil {
+            if error.code == .unauthenticated, rejected == nil, identity.token != nil {
                 // Asked again once; the token may have expired a moment ago.
-                rejected = .some(token)
+                rejected = .some(identity.token)
                 continue
             }
-            guard attempts <= options.retriesMax, Self.isRetried(error), !Task.isCancelled else { throw error }
+            guard attempts <= options.retriesMax, Self.isRetried(error, isMutation: key != nil), !Task.isCancelled
+            else { throw error }
             let delayMs = max(Int64(100) << Int64(attempts), error.retryAfterMs ?? 0)
             guard delayMs < options.requestTimeout.milliseconds else { throw error }
             await time.sleep(untilMs: time.nowMs + delayMs)
@@ -83,11 +93,15 @@ extension Engine {
         }
     }
 
-    /// Whether a second attempt makes sense at once: after a lost answer or for a busy server, not without a network.
-    private static func isRetried(_ error: FreshetError) -> Bool {
+    static let userChanged = FreshetError(.userChanged, "the user has changed")
+
+    /// Whether a second attempt makes sense at once: for a busy server, and where it may have received the first, whose
+    /// answer is then kept under the key. Not without a network.
+    private static func isRetried(_ error: FreshetError, isMutation: Bool) -> Bool {
         switch error.code {
         case .unavailable: true
         case .offline: error.serverCode == Self.lostAnswer
+        case .timeout, .outcomeUnknown: isMutation
         default: false
         }
     }
@@ -97,20 +111,28 @@ extension Engine {
     private func executeOnce(
         _ operation: String, _ variables: JSONObject, _ key: String?, _ token: String?
     ) async throws(FreshetError) -> OperationResponse {
-        var headers: [(name: String, value: String)] = [
-            ("content-type", "application/json"), ("accept", "application/graphql-response+json"),
-        ]
+        var headers: [(name: String, value: String)] = [("content-type", "application/json")]
         if let token { headers.append(("authorization", "Bearer " + token)) }
-        if let key { headers.append(("idempotency-key", key)) }
-        let body = JSONWriter.compact([
-            "query": "", "operationName": .string(operation), "variables": .object(variables),
-            "extensions": ["connector": .string(identity.connector)],
-        ])
+        let path: String
+        let body: JSONValue
+        if let key {
+            // The status tells whether anything was committed (docs/reference/errors.md).
+            path = "/v1/connectors/\(Self.encoded(identity.connector))/mutations/\(Self.encoded(operation))"
+            body = ["variables": .object(variables)]
+            headers += [("accept", "application/json"), ("idempotency-key", key)]
+        } else {
+            path = "/graphql"
+            body = [
+                "query": "", "operationName": .string(operation), "variables": .object(variables),
+                "extensions": ["connector": .string(identity.connector)],
+            ]
+            headers.append(("accept", "application/graphql-response+json"))
+        }
         let response: TransportResponse
         do {
             response = try await transport.send(
                 TransportRequest(
-                    method: "POST", path: "/graphql", headers: headers, body: body,
+                    method: "POST", path: path, headers: headers, body: JSONWriter.compact(body),
                     timeoutMs: options.requestTimeout.milliseconds))
         } catch {
             switch error.kind {
@@ -119,23 +141,29 @@ extension Engine {
             case .timeout: throw FreshetError(.timeout, error.reason)
             }
         }
-        return try Self.read(response)
+        return try Self.read(response, isMutation: key != nil)
     }
 
-    private static func read(_ response: TransportResponse) throws(FreshetError) -> OperationResponse {
-        let retryAfterMs = response.retryAfterMs
-        guard let body = try? JSONParser.parse(response.body, limits: JSONLimits(bytesMax: .max)),
-            case .object(let object) = body
-        else {
-            let code: FreshetError.Code = response.status >= 500 || response.status == 429 ? .unavailable : .refused
+    private static func encoded(_ name: String) -> String {
+        name.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? name
+    }
+
+    /// Reads an answer of the server. Anything else comes from something in between, such as the page of a proxy or of
+    /// a network that wants a login, and says nothing about the operation.
+    private static func read(
+        _ response: TransportResponse, isMutation: Bool
+    ) throws(FreshetError) -> OperationResponse {
+        let body = try? JSONParser.parse(response.body, limits: JSONLimits(bytesMax: .max))
+        let errors = (body?["errors"]?.arrayValue ?? []).map { ResponseError(AnyValue(json: $0)) }
+        if let data = body?["data"], !data.isNull, response.status == 200 || !isMutation {
+            let position = response.headers["x-freshet-position"].map(MutationPosition.init(rawValue:))
+            return OperationResponse(data: data, errors: errors, position: position)
+        }
+        guard !errors.isEmpty else {
             throw FreshetError(
-                code, "the server answered with status \(response.status)", retryAfterMs: retryAfterMs)
+                .unavailable, "something answered in place of the server, with status \(response.status)",
+                retryAfterMs: response.retryAfterMs)
         }
-        let errors = (object["errors"]?.arrayValue ?? []).map { ResponseError(AnyValue(json: $0)) }
-        guard let data = object["data"], !data.isNull else {
-            throw FreshetError(errors, retryAfterMs: retryAfterMs)
-        }
-        let position = response.headers["x-freshet-position"].map(MutationPosition.init(rawValue:))
-        return OperationResponse(data: data, errors: errors, position: position)
+        throw FreshetError(errors, retryAfterMs: response.retryAfterMs)
     }
 }

@@ -63,6 +63,10 @@ package actor Engine {
     var observers: [Int: Observer] = [:]
     var statuses: [Int: AsyncStream<LinkStatus>.Continuation] = [:]
     var queueEvents: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
+    /// The mutations of all queues whose outcome is not there yet.
+    var unsettled: Set<String> = []
+    /// Callers that wait for one outcome, by the mutation's id.
+    var outcomeWaiters: [String: [Int: AsyncStream<QueueEvent>.Continuation]] = [:]
     /// Answers of mutations that are being settled.
     var answers: [String: MutationData] = [:]
     /// Those who wait until live queries show what was committed. Bounded by `LinkLimits.waitsMax`.
@@ -71,8 +75,8 @@ package actor Engine {
     var settled: [QueueEvent] = []
     static let settledMax = 256
     var status = LinkStatus.idle
-    /// Counts live results, so that a slower single read does not overwrite them.
-    var liveResults = 0
+    /// Since when a link that worked is gone, in milliseconds since 1970; nil while it works, or nothing needs it.
+    var staleSinceMs: Int64?
     /// The invalidations so far: what is read from the file meanwhile may be invalid.
     var invalidations = 0
     private var lastNumber = 0
@@ -201,12 +205,21 @@ package actor Engine {
     }
 
     private func changed(to status: LinkStatus) {
+        let isLoss = self.status == .connected
         self.status = status
+        switch status {
+        case .connected, .idle: staleSinceMs = nil
+        case .connecting, .reconnecting, .stopped, .refused, .stale:
+            if isLoss {
+                staleSinceMs = time.wallMs
+                for continuation in statuses.values { continuation.yield(.stale(since: Timestamp(ms: time.wallMs))) }
+            }
+        }
         for continuation in statuses.values { continuation.yield(status) }
         switch status {
         case .reconnecting(_, let error): lost(error)
         case .connected: Task { await setQueueOnline() }
-        case .idle, .connecting, .stopped, .refused: break
+        case .idle, .connecting, .stale, .stopped, .refused: break
         }
     }
 
@@ -214,7 +227,7 @@ package actor Engine {
 
     /// Arranges a tick for the earliest deadline of the machines.
     func reschedule() {
-        let queueMs = scope.flatMap { queues[$0]?.deadlineMs }.map { $0 - time.wallMs + time.nowMs }
+        let queueMs = queueRetryAtMs.map { $0 - time.wallMs + time.nowMs }
         let atMs = [link.deadlineMs, queueMs].compactMap { $0 }.min()
         guard atMs != timerAtMs else { return }
         timerAtMs = atMs

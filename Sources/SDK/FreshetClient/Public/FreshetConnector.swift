@@ -34,6 +34,8 @@ public final class ConnectorLink: Sendable {
     private struct State {
         var address: String
         var engine: Result<Engine, FreshetError>?
+        /// Tells the engine of changes of the network, on Apple's systems.
+        var networkWatch: (any Sendable)?
     }
 
     /// - Parameter address: `http[s]://host[:port]`. A wrong one is reported by the first operation.
@@ -88,6 +90,13 @@ public final class ConnectorLink: Sendable {
             if let engine = state.engine { return engine }
             let engine = makeEngine(state.address)
             state.engine = engine
+            #if canImport(Network)
+                if options.followsNetwork, case .success(let engine) = engine {
+                    state.networkWatch = NetworkWatch { [weak engine] in
+                        Task { await engine?.networkChanged() }
+                    }
+                }
+            #endif
             return engine
         }
         return try made.get()
@@ -131,13 +140,16 @@ extension FreshetConnector {
     /// Closes the link: live queries stay and are silent, mutations wait, until `start` or the next operation.
     public func stop() async throws(FreshetError) { await (try link.engine()).stop() }
 
-    /// Stops, and empties the cache of all users. Mutations that wait stay.
-    public func clear() async throws(FreshetError) { await (try link.engine()).clear() }
+    /// Stops, and empties the cache of all users. Mutations that wait stay, with what they are expected to change.
+    /// - Throws: `.storage` if the cache's file cannot be opened.
+    public func clear() async throws(FreshetError) { try await link.engine().clear() }
 
     /// Tells that the app's user or token has changed. Live queries of another user end with `userChanged`.
     public func authChanged() async throws(FreshetError) { try await link.engine().authChanged() }
 
-    /// Tells that the network is back: the link is tested, or made again without waiting.
+    /// Tells that the network is back or another one, or that the app is used again: the link is tested, or made again
+    /// without waiting, and mutations that wait are sent. On Apple's systems this happens by itself
+    /// (`ConnectorOptions.followsNetwork`).
     public func networkChanged() async throws(FreshetError) { await (try link.engine()).networkChanged() }
 
     /// Waits until every live query that this connector follows now shows what a mutation has changed, or was not

@@ -36,9 +36,7 @@ public struct LiveResult<Data: OperationData>: Sendable, Hashable {
 
     /// - Throws: `ResultError` if the document does not fit.
     package init(_ snapshot: FeedSnapshot) throws(ResultError) {
-        func time(_ ms: Int64?) -> Timestamp? {
-            ms.flatMap { Timestamp(seconds: $0 / 1_000, nanoseconds: Int32($0 % 1_000) * 1_000_000) }
-        }
+        func time(_ ms: Int64?) -> Timestamp? { ms.map(Timestamp.init(ms:)) }
         var data: Data?
         if let document = snapshot.document { data = try Data(result: AnyValue(json: document)) }
         self.init(

@@ -12,11 +12,31 @@ public struct Mutation<Operation: MutationOperation>: Sendable {
         self.variables = variables
     }
 
-    /// Runs the mutation and waits for its commit. It carries an idempotency key, so that a lost answer is asked for
-    /// again without applying it twice.
-    /// - Throws: `.offline` if the server is not reached; `.refused` with the server's code.
-    public func run() async throws(FreshetError) -> MutationResult<Operation.Data> {
-        try MutationResult(try await link.engine().run(Operation.name, variables.object), of: Operation.name)
+    /// Runs the mutation and waits for its commit. A lost or late answer is asked for again with the same key, at most
+    /// `retriesMax` times; a request takes at most `requestTimeout`.
+    ///
+    /// - Parameter key: the server applies it once. An app that wants to try again after an error passes the error's
+    ///   `idempotencyKey`, or the one that it made before, also in a later run.
+    /// - Throws: with the key: `.offline` if the server is not reached; `.timeout` and `.outcomeUnknown` if it may have
+    ///   been applied; `.refused` with the server's code; `.alreadyApplied` if the answer is no longer there;
+    ///   `.userChanged`.
+    public func run(
+        key: IdempotencyKey = IdempotencyKey()
+    ) async throws(FreshetError) -> MutationResult<Operation.Data> {
+        do throws(FreshetError) {
+            return try MutationResult(try await answer(key: key), of: Operation.name)
+        } catch {
+            throw error.with(key)
+        }
+    }
+
+    /// Runs the mutation; the answer is without its type.
+    package func answer(key: IdempotencyKey) async throws(FreshetError) -> MutationData {
+        do throws(FreshetError) {
+            return try await link.engine().run(Operation.name, variables.object, key: key)
+        } catch {
+            throw error.with(key)
+        }
     }
 
     /// Puts the mutation into the queue, which sends it as soon as the server is reached, in this run of the app or a
@@ -56,7 +76,12 @@ public struct MutationResult<Data: OperationData>: Sendable, Hashable {
         do {
             self.init(data: try Data(result: answer.data), errors: answer.errors, position: answer.position)
         } catch {
-            if !answer.errors.isEmpty { throw FreshetError(answer.errors, partialData: answer.data) }
+            if answer.data.isNull {
+                throw FreshetError(
+                    .alreadyApplied, "\(name) was applied, and the server did not keep its answer",
+                    serverCode: "ALREADY_APPLIED")
+            }
+            if !answer.errors.isEmpty { throw FreshetError(failedFields: answer.errors, committed: answer.data) }
             throw FreshetError(.unreadable, "\(name) was applied, but its answer does not fit: \(error)")
         }
     }
@@ -69,7 +94,9 @@ public struct QueuedResult<Operation: MutationOperation>: Sendable {
     public let id: String
 
     /// Waits for the server's answer, however long that takes.
-    /// - Throws: `.refused` with the server's code; `.outcomeUnknown`; `.closed` if the task is cancelled.
+    /// - Throws: `.refused` with the server's code; `.outcomeUnknown` if the server may have forgotten the key, or if
+    ///   256 later ones have been answered since; `.alreadyApplied` if it was applied and its answer is
+    ///   not there; `.closed` if the task is cancelled.
     public var value: MutationResult<Operation.Data> {
         get async throws(FreshetError) {
             let outcome = await (try link.engine()).outcome(of: id)
@@ -80,6 +107,7 @@ public struct QueuedResult<Operation: MutationOperation>: Sendable {
 
 /// An answer without its type.
 public struct MutationData: Sendable, Hashable {
+    /// Null: the mutation was applied, and the server did not keep its answer.
     public let data: AnyValue
     public let errors: [ResponseError]
     /// For `wait(for:)`.

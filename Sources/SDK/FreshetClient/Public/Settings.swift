@@ -66,13 +66,16 @@ public struct AuthSource: Sendable {
 public struct ConnectorOptions: Sendable {
     /// How long a request may take.
     public var requestTimeout: Duration = .seconds(30)
-    /// How often a request that was not answered is sent again. A mutation carries a key, under which the server
-    /// applies it once.
+    /// How often a request is sent again whose answer was lost, or whose server is busy; a mutation also after a
+    /// timeout. It carries a key, under which the server applies it once.
     public var retriesMax = 3
     /// How many mutations may wait in the queue.
     public var queuedMutationsMax = 1_000
     /// A newer token is asked for so long before the present one expires.
     public var tokenLead: Duration = .seconds(30)
+    /// Whether changes of the network and the app's return to the foreground count as `networkChanged()`; on Apple's
+    /// systems only.
+    public var followsNetwork = true
     /// The servers whose certificates are accepted.
     public var trust = ServerTrust.system
 
