@@ -125,7 +125,9 @@ public final class ScriptedServer: Sendable {
     /// Single requests that arrived, in order.
     public var requests: [Request] { state.withLock { $0.requests } }
     /// The positions for which `wait(for:)` asked, in order; nil: for none.
-    public var waits: [MutationPosition?] { state.withLock { $0.waits.map { $0.map(MutationPosition.init(rawValue:)) } } }
+    public var waits: [MutationPosition?] {
+        state.withLock { state in state.waits.map { $0.map(MutationPosition.init(rawValue:)) } }
+    }
     /// How many sockets were opened so far.
     public var connections: Int { state.withLock { $0.connections } }
     /// How many are open now.
@@ -286,28 +288,4 @@ public final class ScriptedServer: Sendable {
         let headers = position.map { ["x-freshet-position": Self.uuid($0)] } ?? [:]
         return TransportResponse(status: 200, headers: headers, body: JSONWriter.compact(text))
     }
-}
-
-private struct ScriptedTransport: Transport {
-    let server: ScriptedServer
-
-    func connect(
-        path: String, subprotocol: String, onEvent: @escaping @Sendable (SocketEvent) -> Void
-    ) -> any SocketConnection {
-        ScriptedConnection(server: server, number: server.open(onEvent))
-    }
-
-    func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
-        try server.respond(request)
-    }
-
-    func close() async {}
-}
-
-private struct ScriptedConnection: SocketConnection {
-    let server: ScriptedServer
-    let number: Int?
-
-    func send(_ text: [UInt8]) { if let number { server.received(number, text) } }
-    func close(code: UInt16) { if let number { server.closed(number) } }
 }
