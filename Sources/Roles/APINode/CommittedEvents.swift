@@ -19,12 +19,15 @@ package final class CommittedEvents: Sendable {
     private static let pauseMinMs: Int64 = 5
     private static let pauseMaxMs: Int64 = 100
 
-    /// The row, if it is there. Rows that were folded into one are gone as well: while there is one of that kind, any
-    /// event may be part of it.
-    private static let look = Statement(
+    private static let look = Statement("SELECT id, shards, event FROM freshet.outbox WHERE id = $1::uuid")
+    /// Whether there is a row in place of several: any event that is gone may be part of it. It has the time of the
+    /// oldest of them, so only rows that sweepers held may be older.
+    private static let foldedExists = Statement(
         """
-        SELECT id, shards, event FROM freshet.outbox
-        WHERE id = $1::uuid OR (shards = '{}' AND event = $2::text)
+        SELECT EXISTS (
+            SELECT FROM (SELECT shards, event FROM freshet.outbox ORDER BY created_at LIMIT 10000) AS oldest
+            WHERE shards = '{}' AND event = $1::text
+        )
         """)
 
     package init(
@@ -45,12 +48,12 @@ package final class CommittedEvents: Sendable {
         var pauseMs = Self.pauseMinMs
         var isPublished = false
         while true {
-            let rows = try await rows(of: eventID)
-            if rows.isEmpty { return }
+            let row = try await row(of: eventID)
+            if row == nil, try await !mayBeFolded() { return }
             if deadline.isReached { throw RequestError(.timeout, "the event is not published yet") }
-            if patience.isReached, !isPublished {
+            if let row, patience.isReached, !isPublished {
                 isPublished = true
-                for row in rows { publish(row) }
+                publish(row)
             }
             try? await Task.sleep(for: .milliseconds(pauseMs))
             if Task.isCancelled { throw RequestError(.unavailable, "the client no longer waits") }
@@ -58,16 +61,24 @@ package final class CommittedEvents: Sendable {
         }
     }
 
-    private func rows(of eventID: String) async throws(RequestError) -> [OutboxRow] {
+    private func row(of eventID: String) async throws(RequestError) -> OutboxRow? {
         do throws(PostgresError) {
-            let found = try await pool.query(Self.look, [.text(eventID), .text(SweeperMachine.foldedEvent)])
-            return found.rows.compactMap(OutboxRow.init(taken:))
+            return try await pool.query(Self.look, [.text(eventID)]).rows.first.flatMap(OutboxRow.init(taken:))
         } catch {
             throw RequestError(error)
         }
     }
 
-    /// Publishes the event as its node would; a folded row is left to the sweepers.
+    private func mayBeFolded() async throws(RequestError) -> Bool {
+        do throws(PostgresError) {
+            let found = try await pool.query(Self.foldedExists, [.text(SweeperMachine.foldedEvent)])
+            return found.rows.first?.bool(0) ?? true
+        } catch {
+            throw RequestError(error)
+        }
+    }
+
+    /// Publishes the event as its node would; one that is unreadable is left to the sweepers.
     private func publish(_ row: OutboxRow) {
         guard let mutation = SweeperMachine.TakenRow(row).mutation else { return }
         let targets = RefreshTargets(

@@ -19,6 +19,8 @@ import Synchronization
 ///
 /// Locking: the machine changes under a mutex, and the steps of event loops are handed over under it, so every loop
 /// takes them in the order in which the machine decided them. Other effects are performed after the lock is released.
+///
+/// Long, because everything here needs that lock.
 package final class GatewayService: Sendable {
     /// Returns once the event of this id, if there is one, is in the streams of all shards that it concerns.
     package typealias EnsureEvent =
@@ -61,7 +63,8 @@ package final class GatewayService: Sendable {
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, eventsLengthMax: Int = 100_000, meter: OperationMeter? = nil,
         deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        epochs: ShardEpochs? = nil, ensureEvent: EnsureEvent? = nil, recorder: NodeRecorder? = nil, clock: ServiceClock, logger: Logger
+        epochs: ShardEpochs? = nil, ensureEvent: EnsureEvent? = nil, recorder: NodeRecorder? = nil,
+        clock: ServiceClock, logger: Logger
     ) {
         self.recorder = recorder
         self.node = node

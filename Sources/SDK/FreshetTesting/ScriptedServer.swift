@@ -150,7 +150,9 @@ public final class ScriptedServer: Sendable {
     /// Single requests that arrived, in order.
     public var requests: [Request] { state.withLock { $0.requests } }
     /// The positions for which `wait(for:)` asked, in order; nil: for none.
-    public var waits: [MutationPosition?] { state.withLock { $0.waits.map { $0.map(MutationPosition.init(rawValue:)) } } }
+    public var waits: [MutationPosition?] {
+        state.withLock { state in state.waits.map { $0.map(MutationPosition.init(rawValue:)) } }
+    }
     /// How many sockets were opened so far.
     public var connections: Int { state.withLock { $0.connections } }
     /// How many are open now.

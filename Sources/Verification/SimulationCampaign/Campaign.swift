@@ -22,7 +22,8 @@ package struct Campaign: Sendable {
             let perSecond = String(format: "%.1f", Double(seeds) / max(seconds, 0.001))
             return """
                 simulation: \(seeds) seeds, \(failures.count) failed, \(steps) steps, \(commits) mutations, \
-                \(answers) results delivered, \(silences) late answers reported, \(markers) markers passed, \(waits) waits answered, \
+                \(answers) results delivered, \(silences) late answers reported, \(markers) markers passed, \
+                \(waits) waits answered, \
                 \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
                 """
         }

@@ -42,7 +42,8 @@ struct MutationWaitTests {
             plain.subscribe("GetLot", ["id": lot.variableValue.json])
             for number in 0..<40 {
                 let edit = try await writer.editLot(
-                    id: lot, category: Self.category, description: "edit \(number)").run()
+                    id: lot, category: Self.category, description: "edit \(number)"
+                ).run()
                 let position = try #require(edit.position)
                 if number % 4 == 3 {
                     try await Self.expectInOrder(plain, position, "edit \(number)")
@@ -56,7 +57,8 @@ struct MutationWaitTests {
                 for number in 0..<20 {
                     group.addTask {
                         let question = try await writer.askQuestion(
-                            lotId: lot, name: "Ann", text: "Question \(number)?").run()
+                            lotId: lot, name: "Ann", text: "Question \(number)?"
+                        ).run()
                         try await auctions.wait(for: question.position)
                     }
                 }

@@ -10,9 +10,11 @@ import Sessions
 final class StubConnection: SessionConnection {
     let eventLoop: any EventLoop
     let taskExecutor: LoopTaskExecutor
-    let pendingBytes = 1_000
+    var pendingBytes = 1_000
     var closes: [UInt16] = []
     var messages: [String] = []
+    /// The operations whose results were sent, each with the number of messages before it.
+    var results: [(id: String, messagesBefore: Int)] = []
     var onSend: () -> Void = {}
 
     init(_ eventLoop: any EventLoop) {
@@ -25,7 +27,7 @@ final class StubConnection: SessionConnection {
         onSend()
     }
     func send(result: ByteBuffer) { send(message: result) }
-    func send(_ shared: SharedResult, id: String, as format: ResultFormat) {}
+    func send(_ shared: SharedResult, id: String, as format: ResultFormat) { results.append((id, messages.count)) }
     func send(prefix: [UInt8], shared: SharedBody) {}
     func gathered(_ body: () -> Void) { body() }
     func end(_ error: RequestError) {}

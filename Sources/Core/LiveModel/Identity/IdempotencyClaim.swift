@@ -47,10 +47,11 @@ package struct IdempotencyClaim: Hashable, Sendable {
     /// may collide: one then waits for the other.
     package var lockNumber: Int64 { Int64(bitPattern: id.prefix) }
 
-    /// The id of the mutation's event, a version-8 UUID (RFC 9562 section 5.8): a retry names the same event without any
-    /// record of it. Another digest than that of the key, because it is shown.
+    /// The id of the mutation's event, a version-8 UUID (RFC 9562 section 5.8): a retry names the same event without
+    /// any record of it. Another digest than `id`, because clients see it.
     package var eventID: String {
-        var digits = Array(Digest(of: JSONValue.array([.string(id.hex), ["event": true]]).canonicalBytes).hex.utf8)
+        let digest = Digest(of: JSONValue.array([.string(id.hex), ["event": true]]).canonicalBytes)
+        var digits = Array(digest.hex.utf8)
         digits[12] = UInt8(ascii: "8")
         // The variant, in the first two bits.
         digits[16] = Array("89ab".utf8)[Int(digits[16]) % 4]

@@ -1,8 +1,8 @@
 import JSON
 
-/// A ticket in a shard's events stream: an event without a mutation, by which a gateway learns that its sessions have
-/// the results of whatever came before it. The shard's owner sends its number to that gateway once the results of the
-/// events before it are sent. Its form is that of a marker without a time, which owners that do not know tickets ignore.
+/// A ticket in a shard's events stream: an event without a mutation, by which a gateway learns that it has the results
+/// of all that came before it. The shard's owner sends its number to that gateway once those results are sent. Its form
+/// is that of a marker without a time, which owners of an older release ignore.
 package struct WaitTicket: Sendable, Hashable {
     /// The gateway that appended it.
     package let gateway: NodeID

@@ -86,8 +86,8 @@ package struct RefreshMachine: Sendable {
         return dispatch(nowMs: nowMs)
     }
 
-    /// Passes on the markers and tickets for which nothing is left to wait. To be called after every other fact, when its actions
-    /// are performed: a marker must not overtake a result.
+    /// Passes on the markers and tickets for which nothing is left to wait. To be called after every other fact, when
+    /// its actions are performed: a marker must not overtake a result.
     package mutating func markersDue(nowMs: Int64) -> [RefreshAction] {
         if markedShards.isEmpty { return [] }
         var actions: [RefreshAction] = []

@@ -10,7 +10,7 @@ import LiveModel
 struct ShardMarkers: Sendable {
     typealias Turn = UInt32
 
-    /// What ends a turn: a marker, the tickets of gateways, or both where there was no room for another entry.
+    /// The end of a turn: a marker, the tickets of gateways, or both where there was no room for another entry.
     struct Entry: Sendable, Equatable {
         /// The last turn of what came before it.
         fileprivate(set) var turn: Turn

@@ -2,10 +2,13 @@ import LiveModel
 
 /// The waits of sessions, which depend on what live queries hold.
 extension InterestTable {
-    /// Whether what the gateway holds of a live query may be from before the last marker or ticket of its shard.
-    private func owes(_ key: LiveQueryKey) -> Bool {
-        guard let entry = entries[key] else { return false }
-        return entry.isAwaiting || shards[entry.route.shard]?.unconfirmed.contains(key) == true
+    /// Whether what the gateway holds of a live query may be from before the last marker or ticket of its shard. A
+    /// function of these tables alone, so that the waits can change meanwhile.
+    private var owes: (LiveQueryKey) -> Bool {
+        { [entries, shards] key in
+            guard let entry = entries[key] else { return false }
+            return entry.isAwaiting || shards[entry.route.shard]?.unconfirmed.contains(key) == true
+        }
     }
 
     /// Notes a change of a live query, or its end.
@@ -13,10 +16,11 @@ extension InterestTable {
         if waits.awaits(key), !owes(key) { answeredKeys.append(key) }
     }
 
-    /// Removes the live queries that have answered and tells the waits.
+    /// Ends the waiting for live queries that have answered; those that owe another answer by now are left out.
     mutating func takeAnsweredWaits(nowMs: Int64) -> [WaitTable.Step] {
         if answeredKeys.isEmpty { return [] }
-        let (answered, shard) = (answeredKeys, shardOfKey)
+        let (owes, shard) = (owes, shardOfKey)
+        let answered = answeredKeys.filter { !owes($0) }
         answeredKeys = []
         return answered.flatMap { waits.answered($0, shard: shard, nowMs: nowMs) }
     }
@@ -41,7 +45,7 @@ extension InterestTable {
         _ number: UInt64, of shard: ShardID, epoch: UInt64, nowMs: Int64
     ) -> [WaitTable.Step] {
         ownerPassed(shard, epoch: epoch)
-        let table = self
-        return waits.arrived(shard, number, owes: { table.owes($0) }, nowMs: nowMs)
+        let owes = owes
+        return waits.arrived(shard, number, owes: owes, nowMs: nowMs)
     }
 }

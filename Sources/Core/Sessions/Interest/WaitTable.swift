@@ -4,8 +4,8 @@ import LiveModel
 ///
 /// A wait goes through three stages: its event must be in the shards' streams, the session's live queries must have
 /// their first answers, and a ticket of each of their shards must come back. Waits of a shard share its tickets: one is
-/// under way, and whoever comes meanwhile waits for the next one. A ticket that does not come back is appended again;
-/// then it carries those that came meanwhile, too.
+/// under way, and waits that begin meanwhile need the next one. A ticket that does not come back is appended again,
+/// then also for those that began meanwhile.
 ///
 /// A live query that awaits its owner's answer when the ticket comes back delays the wait until it has that: before, it
 /// may show a result of a former owner.
@@ -38,7 +38,7 @@ struct WaitTable: Sendable {
         var waits: [WaitID: UInt64] = [:]
     }
 
-    /// What follows for the performer.
+    /// A consequence, for the performer.
     enum Step: Sendable, Hashable {
         case appendTicket(ShardID, number: UInt64)
         case answer(hub: Int, WaitID, RequestError?)

@@ -81,7 +81,8 @@ package final class LoopHub: @unchecked Sendable {
         return true
     }
 
-    /// Begins a wait of a session until it has the results of what was committed before; `ClientSession.waited` ends it.
+    /// Begins a wait of a session until it has the results of what was committed before; it ends with
+    /// `ClientSession.waited`.
     /// - Parameters:
     ///   - position: the id of the mutation's event; nil: what is in the shards' streams already.
     ///   - keys: the live queries that the session follows.

@@ -11,8 +11,8 @@ extension ClientSession {
         }
     }
 
-    /// The hub has handed over what came before the end of the wait. The client is told behind the results that are yet
-    /// to be written.
+    /// Handles the end of a wait, after the deliveries before it. The answer goes behind the results that are yet to be
+    /// written.
     func waited(_ id: String, _ error: RequestError?) {
         waits[id] = nil
         let queued = operations.queuedIDs
@@ -20,7 +20,7 @@ extension ClientSession {
         perform(machine.waited(id: id, error))
     }
 
-    /// The result of an operation was written, or dropped.
+    /// Handles that the result of an operation was written, or dropped.
     func written(_ operation: String) {
         if heldWaits.isEmpty { return }
         for id in heldWaits.written(operation) { perform(machine.waited(id: id, nil)) }

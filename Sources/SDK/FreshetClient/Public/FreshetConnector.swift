@@ -157,7 +157,7 @@ extension FreshetConnector {
     ///
     /// It covers what mutations refresh, by rules, by keys and by rows that they write; not changes of other programs
     /// that the database's log tells (`refresh.source: wal`), and not timers.
-    /// - Parameter position: of a mutation's result, of any device; nil: whatever the cluster has been told of by now.
+    /// - Parameter position: of a mutation's result, of any device; nil: whatever the cluster knows by now.
     /// - Throws: `.timeout` if results are late; `.unsupported` without a WebSocket, or with a server that is too old;
     ///   `.closed` if the task is cancelled or the connector stopped; the error with which the link has ended. The
     ///   mutation stays committed.

@@ -53,6 +53,13 @@ extension World {
     /// Whether clients wait under this seed.
     var carriesWaits: Bool { [0, 9, 15].contains(seed % 16) }
 
+    /// Records what an event tells that was just committed.
+    func committed(_ event: String, of entity: String) {
+        let version = postgres.versions[entity] ?? 0
+        markerChecks.committed(event, of: entity, version: version, life: postgres.life)
+        waitChecks.committed(event, of: entity, version: version, life: postgres.life)
+    }
+
     /// A client waits for a mutation that was just acknowledged; which one follows from the number of commits.
     func wait(for event: String) {
         guard carriesWaits else { return }

@@ -65,7 +65,7 @@ final class Connection: SimulatedSession, SimulatedSubscription {
         if results.isEmpty { tellWaits() }
     }
 
-    /// A wait of the client for a mutation is over: the client is told behind the results for it.
+    /// A wait of the client for a mutation is over: the client learns it behind the results.
     func answerWait(for event: String) {
         guard !isOver else { return }
         if results.isEmpty || gateway.world.sabotage == .waitAheadOfQueue { return tell(event) }

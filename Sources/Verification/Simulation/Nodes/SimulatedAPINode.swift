@@ -104,9 +104,7 @@ final class SimulatedAPINode: Process {
             postgres.commit(
                 entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs),
                 loadedDeployment: isForgotten ? .max : lifecycle.targets.loadedDeployment)
-            let version = postgres.versions[entity] ?? 0
-            world.markerChecks.committed(row.id, of: entity, version: version, life: postgres.life)
-            world.waitChecks.committed(row.id, of: entity, version: version, life: postgres.life)
+            world.committed(row.id, of: entity)
         } then: { [self] outcome in
             guard case .done = outcome else { return perform(lifecycle.ended(committed: nil)) }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")

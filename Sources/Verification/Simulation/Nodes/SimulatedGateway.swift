@@ -6,6 +6,8 @@ import Streams
 
 /// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name across a restart,
 /// others are a new node each time.
+///
+/// Long, because the machine, its hubs and its connections change together.
 final class SimulatedGateway: Process {
     private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0)
     private(set) var hubs: [Hub] = []
@@ -272,7 +274,8 @@ final class SimulatedGateway: Process {
             case .passMarker(let arrived):
                 check(arrived)
                 pass(arrived)
-            case .ensureAppended(let id, let event): ensureAppended(event, for: id, untilMs: nowMs + World.waitTimeoutMs)
+            case .ensureAppended(let id, let event):
+                ensureAppended(event, for: id, untilMs: nowMs + World.waitTimeoutMs)
             case .appendTicket(let shard, let ticket): append(ticket, to: shard)
             case .answerWait(let hub, let id, let error):
                 onHub(hub) { gateway in

@@ -126,9 +126,11 @@ extension SimulatedWorker {
 
     private func returnTickets(of batch: StreamBatch) {
         let keys = world.redis.keys
-        guard let shard = ShardID.all(count: Workload.shardCount).first(where: {
-            keys.events(shard: $0.number) == batch.stream
-        }), let epoch = machine.leases.epoch(of: shard) else { return }
+        guard
+            let shard = ShardID.all(count: Workload.shardCount).first(where: {
+                keys.events(shard: $0.number) == batch.stream
+            }), let epoch = machine.leases.epoch(of: shard)
+        else { return }
         for entry in batch.entries {
             guard let ticket = entry.event.flatMap({ try? MutationEvent(encoded: $0) })?.ticket else { continue }
             world.redis.append(
