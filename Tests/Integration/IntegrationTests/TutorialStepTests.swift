@@ -10,6 +10,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct TutorialStepTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
+    private static let user = "ada01"
     private static let settings = ["auth.mode=hs256", "auth.hs256Secret=\(secret)"]
 
     /// Starts the program of a step.
@@ -24,14 +25,20 @@ struct TutorialStepTests {
             ["-c", "exec < \"$1\"; shift; exec \"$@\"", "sh"] + arguments, executable: "/bin/sh")
     }
 
+    /// The page's token has no signature, which only `freshet dev` accepts. Others sign for the same user.
+    @Test func theTokenOfThePageIsThatOfItsUser() throws {
+        let parts = [#"{"alg":"none"}"#, #"{"sub":"\#(Self.user)"}"#, ""].map { TestTokens.base64URL(Array($0.utf8)) }
+        let page = try Repository.text("docs/clients/swift.md")
+        #expect(page.contains("--token " + parts.joined(separator: ".") + "\n") && page.contains("`\(Self.user)`"))
+    }
+
     @Test func everyStepDoesWhatThePageSays() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.settings)
-            let token = TestTokens.signed(uid: "zoe", secret: Self.secret)
+            let token = TestTokens.signed(uid: Self.user, secret: Self.secret)
             let auctions = AuctionsConnector(at: "\(node.address)", cache: .off, auth: .token(token))
-            _ = try await auctions.saveAccount(name: "Zoe").run()
             let lot = try #require(try await auctions.listLots(category: "Clocks").get().data.lots.first)
 
             // 1: a list, and the end.

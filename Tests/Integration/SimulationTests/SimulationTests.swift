@@ -80,6 +80,7 @@ import Testing
         .patchedFromUnwritten: (9, ["delta"]),
         .newerTagKept: (15, ["delta"]),
         .notSubscribedAgain: (9, ["convergence"]),
+        .silenceTrusted: (9, ["silence"]),
         .lossUnreported: (9, ["confirmed"]),
     ]
     /// Seeds to try, from the first, when the remembered one does not show the mistake any more.

@@ -14,10 +14,9 @@ final class SDKApp {
         var isConfirmed = false
     }
 
-    private static let limits = LinkLimits(
-        backoffMinMs: 50, backoffMaxMs: 1_000, stepMs: 2_000, silenceMs: 1_500, idleMs: 2_000, renewalRetryMs: 500,
-        // The simulated network lets WebSockets through.
-        blockedMax: .max)
+    private static let silenceMs: Int64 = 1_500
+    /// The time in which an app notices that a link is gone: a ping goes out, and is not answered.
+    private static let noticeMs = 2 * silenceMs + 100
     private static let apart: Set<String> = ["Group", "Mine"]
     private static let revision = "1"
     private static let tokenLifeMs: ClosedRange<Int64> = 8_000...40_000
@@ -52,7 +51,15 @@ final class SDKApp {
             isOwn($0) && (number.isMultiple(of: 2) ? $0.operation != "Late" : Self.apart.contains($0.operation))
         }
         queries = Array(own.shuffled(using: &random).prefix(5))
-        link = LinkMachine(limits: Self.limits, seed: random.next())
+        link = LinkMachine(limits: Self.limits(world.sabotage), seed: random.next())
+    }
+
+    private static func limits(_ sabotage: Sabotage?) -> LinkLimits {
+        LinkLimits(
+            backoffMinMs: 50, backoffMaxMs: 1_000, stepMs: 2_000,
+            silenceMs: sabotage == .silenceTrusted ? 100 * silenceMs : silenceMs, idleMs: 2_000, renewalRetryMs: 500,
+            // The simulated network lets WebSockets through.
+            blockedMax: .max)
     }
 
     private var timeline: Timeline { world.timeline }
@@ -103,9 +110,20 @@ final class SDKApp {
         for socket in open { socket.breakOff() }
         for key in feeds.values.map(\.key).sorted() { _ = store.unfollow(key) }
         (feeds, timerAtMs) = ([:], nil)
-        link = LinkMachine(limits: Self.limits, seed: random.next())
+        link = LinkMachine(limits: Self.limits(world.sabotage), seed: random.next())
         world.lastLossMs = nowMs
         timeline.after(afterMs) { [self, run] in if world.isOpen, self.run == run { start() } }
+    }
+
+    /// Loses its link without a sign.
+    func loseTouch() {
+        guard let socket else { return }
+        socket.vanish()
+        timeline.after(Self.noticeMs) { [self] in
+            if sockets[socket.link] === socket {
+                world.violated("silence: app \(number) uses a link that is gone for \(Self.noticeMs) ms")
+            }
+        }
     }
 
     func networkChanged() { perform(link.networkChanged(nowMs: nowMs)) }
@@ -222,7 +240,8 @@ final class SDKApp {
         guard link.deadlineMs != timerAtMs else { return }
         timerAtMs = link.deadlineMs
         guard let atMs = timerAtMs else { return }
-        timeline.at(atMs) { [self, run] in
+        // Later than now: a deadline that stays in the past must not stop the time.
+        timeline.at(max(atMs, nowMs + 1)) { [self, run] in
             guard self.run == run, timerAtMs == atMs else { return }
             timerAtMs = nil
             perform(link.tick(nowMs: nowMs))

@@ -35,7 +35,7 @@ extension World {
         note("app\(app.number) \(fault) \(ms)")
         switch fault {
         case .breaks: app.socket?.breakOff()
-        case .vanishes: app.socket?.vanish()
+        case .vanishes: app.loseTouch()
         case .isSilent: app.socket?.silence(ms: ms)
         case .isSlow: app.socket?.slow(byMs: ms / 5, forMs: 2 * ms)
         case .isBack: app.networkChanged()

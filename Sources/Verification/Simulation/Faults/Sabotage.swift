@@ -113,6 +113,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case newerTagKept
     /// Apps do not subscribe again after a lost link.
     case notSubscribedAgain
+    /// Apps trust a link that is silent.
+    case silenceTrusted
     /// Apps show results as confirmed although their link is lost.
     case lossUnreported
 }
