@@ -187,6 +187,12 @@ struct AdminAccessTests {
         let revoke = "/admin/v1/revocations?uid=bob&forMs=60000"
         #expect(try await Self.send(.POST, admin, revoke, reader).status == 403)
         #expect(try await Self.send(.POST, admin, revoke, operatorToken).status == 200)
+        // The console switches off what is refused.
+        let console = try await Self.send(.GET, admin, "/admin/v1/console", reader)
+        #expect(console.body["refused"]?["/admin/v1/revocations"] == "admin.writeRule does not admit this user")
+        #expect(console.body["refused"]?["/admin/v1/sessions/{session}/end"] != nil, "\(console)")
+        let all = try await Self.send(.GET, admin, "/admin/v1/console", operatorToken)
+        #expect(all.body["refused"] == [:], "\(all)")
         // An action at another node: its audit log has the user's name, too.
         let otherNode = try await Self.send(.GET, other, "/admin/v1/overview", reader).body["node"]?.stringValue
         let node = try #require(otherNode)

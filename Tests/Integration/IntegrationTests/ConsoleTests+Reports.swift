@@ -60,6 +60,7 @@ extension ConsoleTests {
         try await deploymentsAndSchema(window, admin)
         try await filters(window, admin)
         try await senders(window)
+        try await refusals(window)
         try await commands(admin, lot: lot, trace: trace)
     }
 
@@ -223,6 +224,31 @@ extension ConsoleTests {
         #expect(problem.stringValue?.isEmpty == false, "\(problem)")
         #expect(
             try await window.value(when: "document.querySelector('#output').textContent.includes('claims')") == true)
+    }
+
+    /// What the rules refuse the caller is switched off, and says why.
+    private func refusals(_ window: Browser.Window) async throws {
+        let why = "admin.writeRule does not admit this user"
+        func refuse(_ paths: [String]) async throws {
+            let refused = JSONObject(paths.map { ($0, JSONValue.string(why)) })
+            try await window.evaluate(
+                "import('/console/access.js').then(access => access.setRefused(\(JSONValue.object(refused))))")
+            try await window.evaluate("location.hash = '#/home'")
+            _ = try await window.value(when: "document.querySelector('#verdict')")
+            try await window.evaluate("location.hash = '#/sessions'")
+        }
+        try await refuse(["/admin/v1/sessions/{session}/end", "/admin/v1/recording"])
+        let button = "document.querySelector('#screen-sessions button[aria-label^=\"End session\"]')"
+        #expect(try await window.value(when: "\(button)?.title") == .string(why))
+        #expect(try await window.evaluate("\(button).ariaDisabled") == "true")
+        try await window.evaluate("\(button).click()")
+        #expect(try await window.evaluate("document.querySelector('dialog.confirm')") == .null)
+        #expect(try await window.evaluate(PageRules.structure) == [])
+        try await window.evaluate("location.hash = '#/trace'")
+        #expect(try await window.value(when: "document.querySelector('#sampling-start')?.title") == .string(why))
+        #expect(try await window.evaluate("document.querySelector('#sampling-stop').title") == "")
+        try await refuse([])
+        #expect(try await window.value(when: "\(button) && \(button).title == ''") == true)
     }
 
     // MARK: Commands
