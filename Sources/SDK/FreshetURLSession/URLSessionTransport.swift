@@ -37,35 +37,77 @@
         }
 
         public func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
+            let message = try self.message(request, timeoutMs: request.timeoutMs)
+            do {
+                let (body, response) = try await session.data(for: message)
+                return try Self.response(response, Array(body))
+            } catch {
+                throw Self.failure(error)
+            }
+        }
+
+        public func stream(
+            _ request: TransportRequest, onPart: @escaping @Sendable ([UInt8]) async -> Void
+        ) async throws(TransportFailure) -> TransportResponse {
+            let message = try self.message(request, timeoutMs: max(request.timeoutMs, Self.silenceMsMax))
+            do {
+                let (bytes, response) = try await session.bytes(for: message)
+                var part: [UInt8] = []
+                guard (response as? HTTPURLResponse)?.statusCode == 200 else {
+                    for try await byte in bytes where part.count < Self.partBytesMax { part.append(byte) }
+                    return try Self.response(response, part)
+                }
+                for try await byte in bytes {
+                    part.append(byte)
+                    guard byte == UInt8(ascii: "\n") || part.count == Self.partBytesMax else { continue }
+                    await onPart(part)
+                    part = []
+                }
+                return try Self.response(response, [])
+            } catch {
+                throw Self.failure(error)
+            }
+        }
+
+        /// The time without data after which the session ends a stream. The SDK gives it up sooner.
+        private static let silenceMsMax: Int64 = 120_000
+        /// The bytes that are reported at once, unless a line ends before.
+        private static let partBytesMax = 16 << 10
+
+        private func message(
+            _ request: TransportRequest, timeoutMs: Int64
+        ) throws(TransportFailure) -> URLRequest {
             guard let url = URL(string: endpoint.description + request.path) else {
                 throw TransportFailure(.notSent, "no address")
             }
-            var message = URLRequest(url: url, timeoutInterval: Double(request.timeoutMs) / 1_000)
+            var message = URLRequest(url: url, timeoutInterval: Double(timeoutMs) / 1_000)
             message.httpMethod = request.method
             for header in request.headers { message.setValue(header.value, forHTTPHeaderField: header.name) }
             if !request.body.isEmpty { message.httpBody = Foundation.Data(request.body) }
-            do {
-                let (body, response) = try await session.data(for: message)
-                guard let response = response as? HTTPURLResponse else {
-                    throw TransportFailure(.lost, "no HTTP response")
-                }
-                let headers = response.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
-                return TransportResponse(
-                    status: response.statusCode, headers: Dictionary(headers, uniquingKeysWith: { first, _ in first }),
-                    body: Array(body))
-            } catch let error as TransportFailure {
-                throw error
-            } catch let error as URLError {
-                switch error.code {
-                case .timedOut: throw TransportFailure(.timeout, error.localizedDescription)
-                case .cannotConnectToHost, .cannotFindHost, .notConnectedToInternet, .dnsLookupFailed:
-                    throw TransportFailure(.notSent, error.localizedDescription)
-                default: throw TransportFailure(.lost, error.localizedDescription)
-                }
-            } catch {
-                throw TransportFailure(.lost, "\(error)")
+            return message
+        }
+
+        private static func response(
+            _ response: URLResponse, _ body: [UInt8]
+        ) throws(TransportFailure) -> TransportResponse {
+            guard let response = response as? HTTPURLResponse else { throw TransportFailure(.lost, "no HTTP response") }
+            let headers = response.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
+            return TransportResponse(
+                status: response.statusCode, headers: Dictionary(headers, uniquingKeysWith: { first, _ in first }),
+                body: body)
+        }
+
+        private static func failure(_ error: any Error) -> TransportFailure {
+            if let failure = error as? TransportFailure { return failure }
+            switch (error as? URLError)?.code {
+            case .timedOut?: return TransportFailure(.timeout, error.localizedDescription)
+            case .cannotConnectToHost?, .cannotFindHost?, .notConnectedToInternet?, .dnsLookupFailed?:
+                return TransportFailure(.notSent, error.localizedDescription)
+            default: return TransportFailure(.lost, error.localizedDescription)
             }
         }
+
+        deinit { session.invalidateAndCancel() }
 
         public func close() async { session.invalidateAndCancel() }
     }
