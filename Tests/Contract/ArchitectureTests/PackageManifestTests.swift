@@ -7,7 +7,6 @@ import Testing
     private static let exceptions: [String: String] = [
         "freshet-chaos → freshet": "runs the program", "freshet-bench → freshet": "runs the program",
         "ChaosTests → freshet": "runs the program",
-        "IntegrationTests → freshet": "runs the program",
         "IntegrationTests → auction-watcher": "runs the program",
         "IntegrationTests → TutorialSteps": "runs the programs",
     ]

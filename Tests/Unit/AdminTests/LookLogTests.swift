@@ -18,7 +18,7 @@ import Testing
         #expect(log.asked("a", nowMs: LookLog.againMs + LookLog.pauseMs) == 0, "after a pause it is a look of its own")
     }
 
-    @Test func whatDoesNotFitLeavesALineEach() {
+    @Test func looksBeyondTheBoundLeaveALineEach() {
         var log = LookLog()
         for look in 0..<LookLog.looksMax { _ = log.asked("\(look)", nowMs: 0) }
         #expect(log.asked("more", nowMs: 1) == 0 && log.asked("more", nowMs: 2) == 0)

@@ -152,4 +152,15 @@ struct GapCheckTests {
         #expect(gap.check(info(3...9, last: 9, added: 9), cursorExists: false) == .trimmed(firstID: id(3)))
         #expect(gap.check(info(3...9, last: 9, added: 9), cursorExists: false) == nil)
     }
+
+    @Test func theMemoryOfAServerIsReadFromItsInfo() throws {
+        let info =
+            "# Server\r\nrun_id:ab12\r\n# Memory\r\nused_memory:1048576\r\nused_memory_human:1.00M\r\n"
+            + "maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n# Persistence\r\naof_enabled:1\r\n"
+        let read = try #require(BrokerMemory.parse(info: info))
+        #expect(read.runID == "ab12" && read.memory.usedBytes == 1_048_576 && read.memory.maxBytes == 0)
+        #expect(read.memory.policy == "allkeys-lru" && read.memory.isLogged)
+        #expect(BrokerMemory.parse(info: "# Server\r\nrun_id:ab12\r\n") == nil)
+        #expect(BrokerMemory.parse(info: "") == nil)
+    }
 }

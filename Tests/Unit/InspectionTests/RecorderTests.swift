@@ -165,7 +165,7 @@ import Testing
         #expect(redaction.hides(path: ["request", "variables", "password"]))
     }
 
-    @Test func whatTheProjectMarksIsHiddenBesidesTheSettings() {
+    @Test func namesThatTheProjectMarksAreHidden() {
         var settings = Recorder.Settings()
         settings.redaction = Redaction(names: ["password"])
         var recorder = Recorder(settings)

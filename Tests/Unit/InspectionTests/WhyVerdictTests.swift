@@ -186,8 +186,8 @@ import Testing
         #expect(hidden.code == .noRule && hidden.next.first == "Add @refresh(hide)")
         #expect(
             hidden.sentence
-                == "The screen is stale, and no rule is about movies/Hide, which writes movie and ran after the query's "
-                + "last run.")
+                == "The screen is stale, and no rule is about movies/Hide, which writes movie and ran after the "
+                + "query's last run.")
         // What ran before it was seen by it.
         let before = verdict { facts in
             facts.owner?.lastRunAtMs = 7_000

@@ -47,7 +47,7 @@ package struct Recorder: Sendable {
     }
 
     package let settings: Settings
-    /// What is hidden now: by the settings, and by the project's versions.
+    /// Hides what the settings and the project's versions in service name.
     package private(set) var redaction: Redaction
     private var queries: [LiveQueryKey: QueryRecord] = [:]
     /// A ring: `nextSpan` is the oldest once it is full.

@@ -99,7 +99,7 @@ package struct WhyFacts: Sendable {
     package var missing: [MissingRule] = []
     /// When nodes with the role api last executed a mutation since their starts, in milliseconds since 1970.
     package var executions: [String: Int64] = [:]
-    /// Whether all of these nodes told.
+    /// Whether all of these nodes answered.
     package var areExecutionsKnown = false
     package var drained: Set<String> = []
     package var unreachable: [String] = []

@@ -29,7 +29,7 @@ package struct FailingLiveQueries: Sendable {
     package struct Failure: Sendable {
         package let operation: OperationReference
         package let key: LiveQueryKey
-        /// As subscribers get it.
+        /// The error in the form that subscribers get.
         package let error: RequestError
         package let atMs: Int64
     }

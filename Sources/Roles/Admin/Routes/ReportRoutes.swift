@@ -59,8 +59,8 @@ extension AdminRoutes {
                 + "replicas, Redis, outbox",
             example: """
                 {"nodes": [{"node": "worker-1", "roles": ["worker", "admin"], "ready": true, "sessions": 0, \
-                "worker": {"runsInFlight": 0, "due": 0, "liveQueries": 7, "failing": 0, "lastFailure": null}, "replicas": [{"address": "10.0.0.9:5432", "state": "behind", \
-                "isUsed": false, "lagBytes": 81920, "lagMs": 4200}], "outbox": {"rows": 0}}], "unreachable": []}
+                "worker": {"runsInFlight": 0, "due": 0, "liveQueries": 7, "failing": 0, "lastFailure": null}, \
+                "replicas": [{"address": "10.0.0.9:5432", "state": "behind", "isUsed": false, "lagBytes": 81920, "lagMs": 4200}], "outbox": {"rows": 0}}], "unreachable": []}
                 """,
             GatheredReport(merge: { parts, _ in ["nodes": .array(parts.map(\.json))] }) { services, _ in
                 await services.inspector.status()

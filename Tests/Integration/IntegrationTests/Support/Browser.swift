@@ -18,7 +18,8 @@ final class Browser: Sendable {
     static let path: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// The path of a browser for a test of which a part needs one: without it the test fails, as it would pass for less.
+    /// Returns the path of a browser for a test of which a part needs one.
+    /// - Throws: without a browser, as the test would pass for less.
     static func required() throws -> String {
         try #require(path, "there is no Chromium on this machine; make test installs one")
     }
