@@ -38,7 +38,7 @@ public final class ScriptedServer: Sendable {
         var requests: [Request] = []
         var connections = 0
         var lostAnswers = 0
-        /// Of committed mutations, by idempotency key.
+        /// The positions of committed mutations, by idempotency key.
         var positions: [String: Int] = [:]
         var waits: [String?] = []
         var waitFailure: ResponseError?

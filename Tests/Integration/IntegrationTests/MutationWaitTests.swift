@@ -15,7 +15,7 @@ import Testing
 struct MutationWaitTests {
     private static let category = "Clocks"
 
-    /// What a connector's list shows now.
+    /// The description that a connector's list shows now.
     private static func shown(_ auctions: AuctionsConnector) async throws -> String? {
         try await auctions.listLots(category: .value(category)).get(.cacheOnly).data.lots.first?.description
     }

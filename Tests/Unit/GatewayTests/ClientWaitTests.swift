@@ -4,7 +4,6 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOPosix
-import Operations
 import SchemaModel
 import Sessions
 import Streams

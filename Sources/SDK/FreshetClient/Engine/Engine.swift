@@ -69,7 +69,7 @@ package actor Engine {
     var outcomeWaiters: [String: [Int: AsyncStream<QueueEvent>.Continuation]] = [:]
     /// Answers of mutations that are being settled.
     var answers: [String: MutationData] = [:]
-    /// Those who wait until live queries show what was committed. Bounded by `LinkLimits.waitsMax`.
+    /// The callers of `wait(for:)`. Bounded by `LinkLimits.waitsMax`.
     var waiters: [WaitID: CheckedContinuation<FreshetError?, Never>] = [:]
     /// The last outcomes, for apps that ask after the answer came.
     var settled: [QueueEvent] = []

@@ -82,6 +82,6 @@ struct Identity: Sendable, Hashable {
 struct OperationResponse: Sendable {
     let data: JSONValue
     let errors: [ResponseError]
-    /// Of a mutation; nil if the server names none.
+    /// The position of a mutation; nil if the server names none.
     let position: MutationPosition?
 }
