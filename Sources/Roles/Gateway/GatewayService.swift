@@ -19,6 +19,8 @@ import Synchronization
 ///
 /// Locking: the machine changes under a mutex, and the steps of event loops are handed over under it, so every loop
 /// takes them in the order in which the machine decided them. Other effects are performed after the lock is released.
+///
+/// Long, because every fact and every report of the gateway passes here, under the one mutex.
 package final class GatewayService: Sendable {
     /// The entries that one read takes from the inbox.
     private static let readMax = 1_024
