@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 /// Screens, commands and reports say the same about what the node did.
+///
+/// Long, because each screen and command stands here once, on one node.
 extension ConsoleTests {
     /// Edits a lot that the test's subscriber follows; returns the trace.
     @discardableResult
@@ -54,13 +56,21 @@ extension ConsoleTests {
         let trace = try await edit(address, lot, "Reports")
         _ = try await subscriber.data { $0.description.contains("Reports") }
         try await edit(address, lot, "Reports")
+        FileHandle.standardError.write(Data("STEP rules \(Date())\n".utf8))
         try await rules(window, admin)
+        FileHandle.standardError.write(Data("STEP topAndCapacity \(Date())\n".utf8))
         try await topAndCapacity(window, admin)
+        FileHandle.standardError.write(Data("STEP tracesAndTails \(Date())\n".utf8))
         try await tracesAndTails(window, admin, address, lot: lot, trace: trace)
+        FileHandle.standardError.write(Data("STEP deploymentsAndSchema \(Date())\n".utf8))
         try await deploymentsAndSchema(window, admin)
+        FileHandle.standardError.write(Data("STEP filters \(Date())\n".utf8))
         try await filters(window, admin)
+        FileHandle.standardError.write(Data("STEP senders \(Date())\n".utf8))
         try await senders(window)
+        FileHandle.standardError.write(Data("STEP refusals \(Date())\n".utf8))
         try await refusals(window)
+        FileHandle.standardError.write(Data("STEP commands \(Date())\n".utf8))
         try await commands(admin, lot: lot, trace: trace)
     }
 
@@ -226,7 +236,7 @@ extension ConsoleTests {
             try await window.value(when: "document.querySelector('#output').textContent.includes('claims')") == true)
     }
 
-    /// What the rules refuse the caller is switched off, and says why.
+    /// Actions that the rules refuse the caller are switched off, and say why.
     private func refusals(_ window: Browser.Window) async throws {
         let why = "admin.writeRule does not admit this user"
         func refuse(_ paths: [String]) async throws {
@@ -265,6 +275,7 @@ extension ConsoleTests {
         func says(
             _ arguments: [String], _ words: [String], code: Int32 = 0, isAdmin: Bool = true
         ) async throws {
+            FileHandle.standardError.write(Data("CMD \(arguments) \(Date())\n".utf8))
             let (found, text) = try await run(arguments, isAdmin: isAdmin)
             #expect(found == code, "\(arguments): \(text)")
             for word in words { #expect(text.contains(word), "\(arguments) without \(word): \(text)") }

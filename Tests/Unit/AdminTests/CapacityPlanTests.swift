@@ -4,7 +4,7 @@ import Testing
 
 @testable import Admin
 
-/// What more load would need, by the busiest minute.
+/// Plans for more load, by the busiest minute.
 @Suite struct CapacityPlanTests {
     private static func arguments(_ query: [(name: String, value: String)] = []) throws -> AdminArguments {
         try AdminArguments([], path: [:], query: query, isStrict: false)

@@ -1,6 +1,6 @@
 package import LiveModel
 
-/// What a node used and did in each minute of the last hour, for plans by the busiest of them. Pure.
+/// A node's load in each minute of the last hour, for plans by the busiest of them. Pure.
 package struct LoadHistory: Sendable {
     package struct Minute: Sendable, Hashable {
         /// When it began, counted in minutes since 1970.

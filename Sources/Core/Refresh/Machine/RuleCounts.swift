@@ -6,7 +6,7 @@ package struct RuleCounts: Sendable, Hashable {
         /// Runs that the rule caused, and those of them that found another result.
         package private(set) var fired: UInt64 = 0
         package private(set) var changed: UInt64 = 0
-        /// Those runs' shares of the time of their statements. A statement runs many live queries.
+        /// The runs' shares of the time of their statements. A statement runs many live queries.
         package private(set) var micros: UInt64 = 0
 
         package init() {}
@@ -30,8 +30,7 @@ package struct RuleCounts: Sendable, Hashable {
     init(version: Digest) { self.version = version }
 
     /// Returns the effect of a trigger.
-    /// - Parameter number: its position among the query's triggers. The last position that is told apart has the sum of
-    ///   those from there on.
+    /// - Parameter number: its position among the query's triggers. The last place has the sum of those from there on.
     package func trigger(_ number: Int) -> Effect { triggers[min(number, triggers.count - 1)] }
 
     mutating func ran(_ causes: RuleIndex.Causes, isChanged: Bool, micros: UInt64) {

@@ -22,7 +22,7 @@ package struct RuleIndex: Sendable {
         /// The rule `every`.
         static let timer = Causes(rawValue: 32)
 
-        /// The triggers of a query that are told apart; the last of them stands for further ones.
+        /// The triggers of a query that have a place of their own, but for the last, which further ones share.
         package static let triggersMax = 24
         private static let triggerShift = 8
 

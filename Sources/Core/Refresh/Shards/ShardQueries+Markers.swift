@@ -12,14 +12,14 @@ extension ShardQueries {
     }
 
     /// Removes the markers and tickets that may pass.
-    /// - Parameter listed: the gateways of the last node list. Others get no tickets: this shard may have forgotten
-    ///   their interest, which it requests when they are listed again.
+    /// - Parameter listed: the gateways of the last node list. Others get none: this shard may have forgotten their
+    ///   interest, which it requests when they are listed again.
     /// - Returns: the messages with the markers, to each gateway that has interest in the shard and takes markers, and
     ///   with the tickets, to the gateway of each that has interest.
     mutating func passMarkers(listed: Set<NodeID>, nowMs: Int64) -> [RefreshAction] {
         let passing = queries.markers.takePassing()
         if passing.isEmpty { return [] }
-        let interested = queries.table.gateways
+        let interested = queries.table.gateways.filter(listed.contains)
         let gateways = interested.filter { markerGateways.contains($0) }.sorted()
         var actions: [RefreshAction] = []
         for entry in passing {
@@ -29,7 +29,7 @@ extension ShardQueries {
                 for gateway in gateways { actions.append(.send(to: gateway, message)) }
             }
             for (gateway, number) in entry.tickets.sorted(by: { $0.key < $1.key })
-            where listed.contains(gateway) && interested.contains(gateway) {
+            where interested.contains(gateway) {
                 actions.append(
                     .send(to: gateway, .ticket(shard: shard, epoch: positions.epoch, number: number)))
             }

@@ -1,7 +1,7 @@
 import JSON
 import LiveModel
 
-/// What a multiple of the load would need, by unit costs of the busiest minute of the last hour. Pure.
+/// The needs of a multiple of the load, by unit costs of the busiest minute of the last hour. Pure.
 ///
 /// Without a whole minute, as after a start, the costs since the nodes' starts stand in for it.
 enum CapacityPlan {
@@ -9,7 +9,7 @@ enum CapacityPlan {
     static let busyMax = 0.6
     private static let minuteMs: Int64 = 60_000
 
-    /// What nodes used and did in a time.
+    /// The load of nodes over a time.
     private struct Load {
         /// Cores, and connections to the database, that were busy on average.
         var cores = 0.0

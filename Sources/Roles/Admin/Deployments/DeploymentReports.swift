@@ -14,7 +14,7 @@ import SchemaModel
 package actor DeploymentReports {
     struct Report: Sendable {
         var rows: [JSONObject] = []
-        /// What a rollback would do; null if there is nothing to go back to.
+        /// The possible rollback; null if there is nothing to go back to.
         var rollback = JSONValue.null
     }
 
@@ -23,7 +23,7 @@ package actor DeploymentReports {
         let new: Digest
     }
 
-    /// The rows that are listed, and of these the newest whose changes are told.
+    /// The rows that are listed, and the newest of them, which are compared.
     private static let rowsMax = 50
     private static let comparedMax = 10
     /// The comparisons that are kept: those of the listed rows, and of a rollback.
@@ -81,7 +81,7 @@ package actor DeploymentReports {
         }
     }
 
-    /// What `freshet deploy --rollback` would go back to, and what clients would notice.
+    /// Returns the version that `freshet deploy --rollback` would go back to, and what clients would notice.
     private func rollback(_ schedule: DeploymentSchedule, _ history: DeploymentHistory) async throws -> JSONValue {
         guard let current = schedule.current,
             let former = DeploymentSchedule.former(of: current, in: history.deployments)

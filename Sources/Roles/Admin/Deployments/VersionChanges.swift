@@ -4,13 +4,13 @@ import JSON
 import LiveModel
 import SchemaModel
 
-/// What one version of the project has that another has not, and what clients of the other would notice. Pure.
+/// The differences between two versions of the project, and what clients of the former would notice. Pure.
 struct VersionChanges: Sendable {
     /// Operations by their whole name, sorted.
     let added: [String]
     let removed: [String]
     let changed: [String]
-    /// As `freshet deploy --dry-run` lists them; an error breaks clients.
+    /// The findings of `freshet deploy --dry-run`; an error breaks clients.
     let findings: [Diagnostic]
 
     /// The operations and findings that one list shows.

@@ -113,7 +113,7 @@ enum MergedReports {
         return sums
     }
 
-    /// What the nodes record: the sums of their counts, and each node's own.
+    /// The recordings of nodes: the sums of their counts, and each node's own.
     static func recording(_ parts: [ReportPart]) -> JSONObject {
         var all: JSONObject = [
             "isArmed": .bool(parts.contains { $0.json["isArmed"] == true }),

@@ -359,7 +359,7 @@ package struct NodeInspector: Sendable {
     }
 
     /// Returns live queries that this node's worker owns, and the keys of those that the user follows here.
-    /// - Parameter user: nil: no user's keys are told.
+    /// - Parameter user: nil for no keys.
     package func liveQueries(limit: Int, operation: OperationReference?, user: String? = nil) async -> JSONValue {
         let nowMs = clock.nowMs()
         let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []

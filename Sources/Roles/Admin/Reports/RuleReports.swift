@@ -6,7 +6,7 @@ import LiveModel
 import Operations
 import Refresh
 
-/// What rules cause, and which changes none noticed.
+/// The effects of rules, and changes that none noticed.
 extension NodeInspector {
     /// Returns which rules of this node's live queries had an effect since its start, and which changes none noticed.
     package func ruleEffects() async -> JSONValue {

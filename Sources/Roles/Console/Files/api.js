@@ -62,10 +62,11 @@ export async function request(path, options = {}) {
       throw new ApiError("The server does not answer.", 0);
     }
     reached(true);
-    const challenge = response.headers.get("www-authenticate");
+    // Another realm, or none, is the operation's: it refuses the user that it runs as, not this page.
+    const challenge = response.headers.get("www-authenticate")?.includes('realm="freshet admin"');
     // A user who may only read keeps the token when an action is refused.
     const isRead = (options.method ?? "GET") === "GET";
-    if (response.status !== 401 && !(response.status === 403 && challenge && isRead)) return response;
+    if (!challenge || response.status !== 401 && !(response.status === 403 && isRead)) return response;
     // Another request may have asked in between.
     if (token === storage.token) await askToken(token ? await reason(response) : "");
   }

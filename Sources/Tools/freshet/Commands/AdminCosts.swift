@@ -3,16 +3,16 @@ import Foundation
 import JSON
 import Observability
 
-/// What rules and operations cost, in the words of the console.
+/// Costs of rules and operations, in the words of the console.
 extension AdminCommand {
     struct Rules: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Shows what each refresh rule caused, rules that never fired, and changes that none noticed.",
             discussion: """
                 Since the workers' starts, the most wasted runs first. fired: runs of live queries that the rule \
-                caused; a run that several rules caused counts for each. changed: those that found another result; wasted: the \
-                same one. Many wasted runs call for a narrower condition. database: those runs' shares of the time of \
-                their statements. Below the table, mutations that changed rows which a query reads while no rule \
+                caused; a run that several rules caused counts for each. changed: those that found another result; \
+                wasted: the same one. Many wasted runs call for a narrower condition. database: those runs' shares of \
+                the time of their statements. Below the table, mutations that changed rows which a query reads while no rule \
                 noticed, counted where refresh.yaml says `automatic: observe`, with the rule that would have. \
                 --json has counts by operation and kind of cause, too.
                 """)

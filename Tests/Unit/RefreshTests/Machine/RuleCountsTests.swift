@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refresh
 
-/// What each rule caused, one by one.
+/// The effect of each rule, one by one.
 @Suite struct RuleCountsTests {
     private static func counts(_ bench: Bench, _ version: Digest = RefreshFixture.version) -> RuleCounts? {
         bench.machine.refreshCounts[RefreshFixture.operation("Q")]?.versions.first { $0.version == version }
@@ -50,7 +50,7 @@ import Testing
         #expect(Self.effect(Self.counts(bench)?.trigger(0)) == [2, 1, 100])
     }
 
-    @Test func timersAndFirstRunsAreToldApart() throws {
+    @Test func timersAndFirstRunsAreDistinguished() throws {
         var bench = Bench.settled(RefreshFixture.rules(everyMs: 10_000))
         #expect(Self.counts(bench) == nil, "a first run has no cause")
         let runs = bench.advance(20_000).runs
