@@ -216,10 +216,12 @@ package final class AdminEndpoint: HTTPHandler {
             metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))"
         }
         if request.http.method == .GET {
-            let values = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            // A client may use another port for each request.
-            let look = ([who(request, withPort: false)] + values).joined(separator: "\n")
-            guard let unlogged = looks.withLock({ $0.asked(look, nowMs: nowMs()) }) else { return }
+            // A client may use another port for each request. Other variables are other data.
+            let values = arguments.query.map { "\($0.name)=\($0.value)" }.sorted()
+            let look = ([who(request, withPort: false), request.http.path] + values).joined(separator: "\n")
+            guard let unlogged = looks.withLock({ $0.asked(Digest(of: Array(look.utf8)), nowMs: nowMs()) }) else {
+                return
+            }
             if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
         }
         metadata["who"] = "\(who(request))"

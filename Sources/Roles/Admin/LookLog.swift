@@ -1,3 +1,5 @@
+import LiveModel
+
 /// Which looks at users' data leave a line in the audit log: a screen that asks again and again is one look. Pure.
 struct LookLog: Sendable {
     /// A request within this time after the last one for the same data belongs to the same look.
@@ -13,12 +15,12 @@ struct LookLog: Sendable {
         var unlogged = 0
     }
 
-    private var looks: [String: Look] = [:]
+    private var looks: [Digest: Look] = [:]
 
     /// Decides whether a request leaves a line.
-    /// - Parameter look: who looks at which data.
+    /// - Parameter look: the digest of who looks at which data.
     /// - Returns: the number of requests of the look since its last line; nil if this one leaves none.
-    mutating func asked(_ look: String, nowMs: Int64) -> Int? {
+    mutating func asked(_ look: Digest, nowMs: Int64) -> Int? {
         if var known = looks[look], nowMs - known.askedAtMs < Self.pauseMs {
             known.askedAtMs = nowMs
             defer { looks[look] = known }

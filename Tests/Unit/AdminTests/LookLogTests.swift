@@ -7,25 +7,29 @@ import Testing
 
 /// Lines of the audit log about looks at users' data, and questions as requests give them.
 @Suite struct LookLogTests {
+    private static func look(_ text: String) -> Digest { Digest(of: Array(text.utf8)) }
+
     @Test func aScreenThatAsksAgainIsOneLook() {
         var log = LookLog()
-        #expect(log.asked("a", nowMs: 0) == 0)
-        for second in 1...100 { #expect(log.asked("a", nowMs: Int64(second) * 3_000) == nil) }
-        #expect(log.asked("b", nowMs: 300_000) == 0, "other data, or another person")
+        #expect(log.asked(Self.look("a"), nowMs: 0) == 0)
+        for second in 1...100 { #expect(log.asked(Self.look("a"), nowMs: Int64(second) * 3_000) == nil) }
+        #expect(log.asked(Self.look("b"), nowMs: 300_000) == 0, "other data, or another person")
         // It goes on for long.
-        for second in 101..<200 { _ = log.asked("a", nowMs: Int64(second) * 3_000) }
-        #expect(log.asked("a", nowMs: LookLog.againMs) == 199)
-        #expect(log.asked("a", nowMs: LookLog.againMs + LookLog.pauseMs) == 0, "after a pause it is a look of its own")
+        for second in 101..<200 { _ = log.asked(Self.look("a"), nowMs: Int64(second) * 3_000) }
+        #expect(log.asked(Self.look("a"), nowMs: LookLog.againMs) == 199)
+        #expect(
+            log.asked(Self.look("a"), nowMs: LookLog.againMs + LookLog.pauseMs) == 0,
+            "after a pause it is a look of its own")
     }
 
     @Test func looksBeyondTheBoundLeaveALineEach() {
         var log = LookLog()
-        for look in 0..<LookLog.looksMax { _ = log.asked("\(look)", nowMs: 0) }
-        #expect(log.asked("more", nowMs: 1) == 0 && log.asked("more", nowMs: 2) == 0)
-        #expect(log.asked("0", nowMs: 3) == nil)
+        for look in 0..<LookLog.looksMax { _ = log.asked(Self.look("\(look)"), nowMs: 0) }
+        #expect(log.asked(Self.look("more"), nowMs: 1) == 0 && log.asked(Self.look("more"), nowMs: 2) == 0)
+        #expect(log.asked(Self.look("0"), nowMs: 3) == nil)
         // Those of the past make room.
-        #expect(log.asked("more", nowMs: LookLog.pauseMs + 3) == 0)
-        #expect(log.asked("more", nowMs: LookLog.pauseMs + 4) == nil)
+        #expect(log.asked(Self.look("more"), nowMs: LookLog.pauseMs + 3) == 0)
+        #expect(log.asked(Self.look("more"), nowMs: LookLog.pauseMs + 4) == nil)
     }
 
     private static let parameters: [AdminParameter] = ["key", "operation", "session", "variables", "uid", "claims"].map

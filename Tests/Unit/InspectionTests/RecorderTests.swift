@@ -46,7 +46,7 @@ import Testing
         #expect(!recorder.isOn && recorder.scope.isEmpty)
     }
 
-    /// Without anybody who looked before: neither users nor queries, and not for long.
+    /// Ends are known though nobody looked before, without users and queries, and not for long.
     @Test func endsThatTheNodeCausedAreKnownBySession() {
         var recorder = Recorder()
         recorder.endedSessions.ended("n/1", reason: "token_expired", atMs: 5)

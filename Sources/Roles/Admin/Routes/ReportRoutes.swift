@@ -60,7 +60,8 @@ extension AdminRoutes {
             example: """
                 {"nodes": [{"node": "worker-1", "roles": ["worker", "admin"], "ready": true, "sessions": 0, \
                 "worker": {"runsInFlight": 0, "due": 0, "liveQueries": 7, "failing": 0, "lastFailure": null}, \
-                "replicas": [{"address": "10.0.0.9:5432", "state": "behind", "isUsed": false, "lagBytes": 81920, "lagMs": 4200}], "outbox": {"rows": 0}}], "unreachable": []}
+                "replicas": [{"address": "10.0.0.9:5432", "state": "behind", "isUsed": false, "lagBytes": 81920, \
+                "lagMs": 4200}], "outbox": {"rows": 0}}], "unreachable": []}
                 """,
             GatheredReport(merge: { parts, _ in ["nodes": .array(parts.map(\.json))] }) { services, _ in
                 await services.inspector.status()
