@@ -24,9 +24,11 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 /// Combine, where the system has none.
 let openCombine: Target.Dependency = .product(
     name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
-/// The transport of the SDK where the system has no `URLSession` with WebSockets. On Apple's systems, apps build
-/// neither SwiftNIO nor BoringSSL.
+/// The transports of the SDK. On Apple's systems, apps build neither SwiftNIO nor BoringSSL.
 let freshetNIO: Target.Dependency = .target(name: "FreshetNIO", condition: .when(platforms: [.linux]))
+let freshetURLSession: Target.Dependency = .target(
+    name: "FreshetURLSession",
+    condition: .when(platforms: [.iOS, .macOS, .macCatalyst, .tvOS, .visionOS, .watchOS]))
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// The folders below `Sources`. A module imports only modules of its own folder and of those above it.
@@ -148,7 +150,7 @@ let package = Package(
             .sdk, "FreshetClient",
             [
                 "FreshetLink", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTransport", "FreshetTypes",
-                "FreshetURLSession", "JSON", freshetNIO,
+                "JSON", freshetNIO, freshetURLSession,
             ]),
         module(.sdk, "FreshetObservation", ["FreshetClient"]),
         module(.sdk, "FreshetCombine", ["FreshetClient", openCombine]),
@@ -601,6 +603,7 @@ let package = Package(
             .integration, "IntegrationTests",
             [
                 "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetLink", "FreshetNIO", "FreshetStore",
+                "FreshetURLSession",
                 "GalleryClient", "SeededRandom",
                 "auction-watcher", "TutorialSteps", "APINode", "Broker",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

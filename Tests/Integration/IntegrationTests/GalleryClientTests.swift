@@ -9,7 +9,7 @@ import Testing
 
 /// Generated code for every construct of the language, compiled against the SDK, against a node. (`Weather` needs a
 /// server of its own; `ResolverTests` has such.)
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct GalleryClientTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -125,7 +125,9 @@ struct GalleryClientTests {
             ["\(stubs)/FirebaseApp/build.sh", stubs, sources, folder.path], executable: "/bin/sh")
         try #require(await build.waitForExit() == 0, "\(build.output)")
         let app = try FreshetProcess(["\(port)"], executable: "\(folder.path)/app")
-        #expect(await app.waitForExit() == 0)
+        let status = await app.waitForExit()
+        if status == FreshetProcess.notWaitedFor { await app.crash() }
+        #expect(status == 0)
         #expect(
             app.output.trimmingCharacters(in: .newlines) == """
                 query: App Ann 9007199254740993

@@ -4,6 +4,7 @@ import Foundation
 import FreshetClient
 import FreshetLink
 import FreshetNIO
+import FreshetURLSession
 import NIOHTTP1
 import ProtocolClients
 import SeededRandom
@@ -23,6 +24,7 @@ struct SwiftSDKNetworkTests {
             try await aCutCostsOneSmallMessage(node.address.port, folder.path)
             try await queriesAreFollowed(node.address.port, behind: [.webSockets], admin)
             try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams], admin)
+            try await requestsTravelOverURLSession(node.address.port)
             try await pollsBehindTheHistoryDoNotWait(node.address)
         }
     }
@@ -87,6 +89,23 @@ struct SwiftSDKNetworkTests {
         // The handshake and the greeting are in each.
         #expect(unchanged < 500 && restart < 500 && changed < unchanged + 500 && whole > unchanged + 2_000)
         await proxy.stop()
+    }
+
+    /// The transport of Apple's systems, as far as Linux has it.
+    private func requestsTravelOverURLSession(_ port: Int) async throws {
+        func auctions(_ port: Int) -> AuctionsConnector {
+            AuctionsConnector(
+                link: ConnectorLink(AuctionsConnector.identity, at: "http://127.0.0.1:\(port)", cache: .off) {
+                    URLSessionTransport($0)
+                })
+        }
+        let lots = try await auctions(port).listLots(category: "Maps").get().data.lots
+        let lot = try #require(lots.first)
+        #expect(lots.count == 10)
+        _ = try await auctions(port).editLot(id: lot.id, category: "Maps", description: "by URLSession").run()
+        #expect(try await auctions(port).getLot(id: lot.id).get().data.lot?.description == "by URLSession")
+        let away = await #expect(throws: FreshetError.self) { try await auctions(1).listLots().get() }
+        #expect(away?.code == .offline)
     }
 
     /// A poll is answered at once if there are invalidations that its client asks for and does not know. Other clients

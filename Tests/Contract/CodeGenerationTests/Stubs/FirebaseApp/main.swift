@@ -5,6 +5,9 @@ import FirebaseDataConnect
 import Foundation
 import GallerySDK
 
+// Lines are seen when they are printed, also through a pipe.
+setvbuf(stdout, nil, _IOLBF, 0)
+
 let connector = DataConnect.artGalleryConnector
 connector.useEmulator(host: "127.0.0.1", port: Int(CommandLine.arguments[1])!)
 

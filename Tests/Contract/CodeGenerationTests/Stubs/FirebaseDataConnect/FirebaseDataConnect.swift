@@ -1,6 +1,6 @@
 // The part of the module's public surface that apps and generated code use, as of its release 11.12: names, labels,
 // types and constraints. It runs operations by the REST protocol of docs/reference/sql-connect.md and follows queries
-// as event streams, so that generated code is tested against a server. It has no cache.
+// by long-polls, so that generated code is tested against a server. It has no cache.
 
 import Foundation
 
@@ -212,45 +212,37 @@ struct Operation<ResultData: Decodable & Sendable, Variable: OperationVariable> 
 
     var publisher: AnyPublisher<Result<OperationResult<ResultData>, AnyDataConnectError>, Never> {
         AnyPublisher { receive in
-            var address = URLComponents(string: dataConnect.address)!
-            address.path = "/v1/connectors/\(dataConnect.config.connector)/queries/\(name)"
-            let variables = try! JSONEncoder().encode(variables)
-            address.queryItems = [URLQueryItem(name: "variables", value: String(decoding: variables, as: UTF8.self))]
-            let stream = EventStream { data in
-                receive(
-                    Result { try JSONDecoder().decode(Answer.self, from: data).get() }
-                        .mapError { $0 as? AnyDataConnectError ?? AnyDataConnectError(message: "\($0)") })
+            let task = Task {
+                do {
+                    try await follow { data in
+                        receive(
+                            Result { try JSONDecoder().decode(Answer.self, from: data).get() }.mapError(Self.error))
+                    }
+                } catch {
+                    if !Task.isCancelled { receive(.failure(Self.error(error))) }
+                }
             }
-            return AnyCancellable(stream.start(address.url!))
+            return AnyCancellable { task.cancel() }
         }
     }
-}
 
-/// Reads the events `next` of an event stream.
-final class EventStream: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // Called by the session's queue, one call at a time.
-    private let receive: (Data) -> Void
-    private var unread = Data()
-
-    init(receive: @escaping (Data) -> Void) { self.receive = receive }
-
-    /// Returns what ends it.
-    func start(_ url: URL) -> () -> Void {
-        var request = URLRequest(url: url)
-        request.setValue("text/event-stream", forHTTPHeaderField: "accept")
-        let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
-        session.dataTask(with: request).resume()
-        return { session.invalidateAndCancel() }
+    private static func error(_ error: any Error) -> AnyDataConnectError {
+        error as? AnyDataConnectError ?? AnyDataConnectError(message: "\(error)")
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        unread.append(data)
-        while let end = unread.range(of: Data("\n\n".utf8)) {
-            let event = String(decoding: unread[..<end.lowerBound], as: UTF8.self)
-            unread.removeSubrange(..<end.upperBound)
-            let lines = event.split(separator: "\n")
-            guard lines.contains("event: next") else { continue }
-            for line in lines where line.hasPrefix("data: ") { receive(Data(line.dropFirst(6).utf8)) }
+    /// Polls for results: the first at once, later ones when they are others than the last.
+    private func follow(_ receive: (Data) -> Void) async throws {
+        var address = URLComponents(string: dataConnect.address)!
+        address.path = "/v1/connectors/\(dataConnect.config.connector)/queries/\(name)"
+        let variables = String(decoding: try JSONEncoder().encode(variables), as: UTF8.self)
+        address.queryItems = [URLQueryItem(name: "variables", value: variables)]
+        var request = URLRequest(url: address.url!, cachePolicy: .reloadIgnoringLocalCacheData)
+        while !Task.isCancelled {
+            let (body, response) = try await URLSession.shared.data(for: request)
+            guard let response = response as? HTTPURLResponse else { return }
+            if response.statusCode == 200 { receive(body) }
+            request.setValue(response.value(forHTTPHeaderField: "etag"), forHTTPHeaderField: "if-none-match")
+            request.setValue("wait=20", forHTTPHeaderField: "prefer")
         }
     }
 }
