@@ -56,21 +56,13 @@ extension ConsoleTests {
         let trace = try await edit(address, lot, "Reports")
         _ = try await subscriber.data { $0.description.contains("Reports") }
         try await edit(address, lot, "Reports")
-        FileHandle.standardError.write(Data("STEP rules \(Date())\n".utf8))
         try await rules(window, admin)
-        FileHandle.standardError.write(Data("STEP topAndCapacity \(Date())\n".utf8))
         try await topAndCapacity(window, admin)
-        FileHandle.standardError.write(Data("STEP tracesAndTails \(Date())\n".utf8))
         try await tracesAndTails(window, admin, address, lot: lot, trace: trace)
-        FileHandle.standardError.write(Data("STEP deploymentsAndSchema \(Date())\n".utf8))
         try await deploymentsAndSchema(window, admin)
-        FileHandle.standardError.write(Data("STEP filters \(Date())\n".utf8))
         try await filters(window, admin)
-        FileHandle.standardError.write(Data("STEP senders \(Date())\n".utf8))
         try await senders(window)
-        FileHandle.standardError.write(Data("STEP refusals \(Date())\n".utf8))
         try await refusals(window)
-        FileHandle.standardError.write(Data("STEP commands \(Date())\n".utf8))
         try await commands(admin, lot: lot, trace: trace)
     }
 
@@ -275,7 +267,6 @@ extension ConsoleTests {
         func says(
             _ arguments: [String], _ words: [String], code: Int32 = 0, isAdmin: Bool = true
         ) async throws {
-            FileHandle.standardError.write(Data("CMD \(arguments) \(Date())\n".utf8))
             let (found, text) = try await run(arguments, isAdmin: isAdmin)
             #expect(found == code, "\(arguments): \(text)")
             for word in words { #expect(text.contains(word), "\(arguments) without \(word): \(text)") }
@@ -318,7 +309,7 @@ extension ConsoleTests {
         }
         let words = try await HTTPCall.send(
             .POST, admin,
-            path: "/v1/projects/p/locations/local/services/auctions/connectors/auctions:impersonateMutation",
+            path: "/v1/projects/p/locations/us-central1/services/auctions/connectors/auctions:impersonateMutation",
             headers: ["content-type": "application/json", "authorization": "Bearer \(Self.token)"],
             body: JSONWriter.compact([
                 "operationName": "EditLot",
