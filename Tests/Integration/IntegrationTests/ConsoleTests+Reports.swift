@@ -255,19 +255,34 @@ extension ConsoleTests {
 
     // MARK: Commands
 
-    private func commands(_ admin: ServerAddress, lot: String, trace: String) async throws {
-        func run(_ arguments: [String], isAdmin: Bool = true) async throws -> (code: Int32, text: String) {
-            let process = try FreshetProcess(
-                (isAdmin ? ["admin"] : []) + arguments,
-                environment: [
-                    "FRESHET_ADMIN_URL": "http://\(admin.host):\(admin.port)", "FRESHET_ADMIN_TOKEN": Self.token,
-                ])
-            return (await process.waitForExit(), process.output)
+    private func command(
+        _ admin: ServerAddress, _ arguments: [String]
+    ) async throws -> (code: Int32, text: String) {
+        let process = try FreshetProcess(
+            arguments,
+            environment: [
+                "FRESHET_ADMIN_URL": "http://\(admin.host):\(admin.port)", "FRESHET_ADMIN_TOKEN": Self.token,
+            ])
+        return (await process.waitForExit(), process.output)
+    }
+
+    /// A drained node has no shards and no sessions, which is critical.
+    func exitCodes(_ admin: ServerAddress) async throws {
+        #expect(try await command(admin, ["admin", "drain", "dev"]).code == 0)
+        _ = try await waitFor("the exit code 1") { () -> Bool? in
+            try await command(admin, ["admin", "status"]).code == 1 ? true : nil
         }
+        #expect(try await command(admin, ["admin", "undrain", "dev"]).code == 0)
+        _ = try await waitFor("the exit code 0") { () -> Bool? in
+            try await command(admin, ["admin", "status"]).code == 0 ? true : nil
+        }
+    }
+
+    private func commands(_ admin: ServerAddress, lot: String, trace: String) async throws {
         func says(
             _ arguments: [String], _ words: [String], code: Int32 = 0, isAdmin: Bool = true
         ) async throws {
-            let (found, text) = try await run(arguments, isAdmin: isAdmin)
+            let (found, text) = try await command(admin, (isAdmin ? ["admin"] : []) + arguments)
             #expect(found == code, "\(arguments): \(text)")
             for word in words { #expect(text.contains(word), "\(arguments) without \(word): \(text)") }
             #expect(!text.contains("\u{1b}["), "\(arguments): no colours in a pipe")
@@ -319,11 +334,5 @@ extension ConsoleTests {
         _ = try await tail.line(containing: "auctions/EditLot: 1 of 1 live query matched")
         tail.signal(SIGINT)
         _ = await tail.waitForExit()
-
-        // A drained node has no shards: that is critical.
-        try await says(["drain", "dev"], ["hands over"])
-        _ = try await waitFor("the exit code 1") { () -> Bool? in try await run(["status"]).code == 1 ? true : nil }
-        try await says(["undrain", "dev"], ["accepts shards"])
-        _ = try await waitFor("the exit code 0") { () -> Bool? in try await run(["status"]).code == 0 ? true : nil }
     }
 }

@@ -104,6 +104,7 @@ struct ConsoleTests {
             try await flightAndPlan(window)
             try await end(window)
             try await longList(window, admin, publicAddress)
+            try await exitCodes(admin)
 
             // A restart on the same ports: the page says so and goes on.
             try await window.evaluate("location.hash = '#/home'")
