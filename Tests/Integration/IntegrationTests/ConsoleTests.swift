@@ -8,7 +8,7 @@ import Testing
 /// The console on the admin port, in a real browser: every screen at two widths and in both themes keeps the rules of
 /// `PageRules` and has no errors, says what the JSON says, can be used by the keyboard alone, shows ten thousand live
 /// queries, and survives a restart of the server.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct ConsoleTests {
     static let token = "a-long-admin-token"
 
@@ -104,6 +104,7 @@ struct ConsoleTests {
             try await flightAndPlan(window)
             try await end(window)
             try await longList(window, admin, publicAddress)
+            try await exitCodes(admin)
 
             // A restart on the same ports: the page says so and goes on.
             try await window.evaluate("location.hash = '#/home'")

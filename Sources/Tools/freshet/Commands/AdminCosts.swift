@@ -11,10 +11,10 @@ extension AdminCommand {
             discussion: """
                 Since the workers' starts, the most wasted runs first. fired: runs of live queries that the rule \
                 caused; a run that several rules caused counts for each. changed: those that found another result; \
-                wasted: the same one. Many wasted runs call for a narrower condition. database: those runs' shares of \
-                the time of their statements. Below the table, mutations that changed rows which a query reads while no rule \
-                noticed, counted where refresh.yaml says `automatic: observe`, with the rule that would have. \
-                --json has counts by operation and kind of cause, too.
+                wasted: the same one. Many wasted runs call for a narrower condition. database: those runs' shares \
+                of the time of their statements. Below the table, mutations that changed rows which a query reads \
+                while no rule noticed, counted where refresh.yaml says `automatic: observe`, with the rule that \
+                would have. --json has counts by operation and kind of cause, too.
                 """)
         @OptionGroup var connection: Connection
 
