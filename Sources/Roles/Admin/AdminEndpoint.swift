@@ -36,7 +36,7 @@ package final class AdminEndpoint: HTTPHandler {
     /// Log budgets for requests of unknown and of known callers: the former must not crowd out the latter.
     private let refusals: Mutex<(anonymous: RefusalBudget, operators: RefusalBudget)>
 
-    /// The characters of a path that are logged.
+    /// The characters of a path, a user or a name that are logged.
     private static let pathMax = 200
     private static let operatorBytesMax = 128
 
@@ -114,10 +114,9 @@ package final class AdminEndpoint: HTTPHandler {
         switch read {
         case .failure(let error): return ["result": "\(error.message)"]
         case .success(let request):
-            var metadata: Logger.Metadata = [
-                "as": "\(request.isImpersonated ? request.auth?.uid ?? "signed out" : "administrator")"
-            ]
-            if let name = request.operationName { metadata["operation"] = "\(name)" }
+            let user = request.isImpersonated ? request.auth?.uid ?? "signed out" : "administrator"
+            var metadata: Logger.Metadata = ["as": "\(user.prefix(pathMax))"]
+            if let name = request.operationName { metadata["operation"] = "\(name.prefix(pathMax))" }
             // The text may hold values. By its digest two of them can be compared.
             if let text = request.query { metadata["text"] = "sha256:\(Digest(of: Array(text.utf8)).hex)" }
             return metadata
@@ -189,11 +188,13 @@ package final class AdminEndpoint: HTTPHandler {
     }
 
     private static let eventStream = "text/event-stream"
+    /// The longest that a stream of a user lasts, however long the token: 30 days.
+    private static let streamMsMax: Int64 = 30 * 86_400_000
 
     /// Ends an event stream when the token of its reader expires.
     private func end(_ exchange: HTTPExchange, with caller: AdminCaller?) {
         guard let expiresAtMs = caller?.expiresAtMs else { return }
-        let leftMs = max(0, expiresAtMs - nowMs())
+        let leftMs = min(max(0, expiresAtMs - nowMs()), Self.streamMsMax)
         exchange.eventLoop.execute { [weak exchange] in
             guard let exchange, !exchange.isClosed else { return }
             let end = exchange.eventLoop.scheduleTask(in: .milliseconds(leftMs)) { [weak exchange] in
