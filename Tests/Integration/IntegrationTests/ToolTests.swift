@@ -40,6 +40,18 @@ struct ToolTests: SampleProjectTests {
             let types = try String(contentsOfFile: project + "/web/index.d.ts", encoding: .utf8)
             #expect(types.contains("AddedWhileRunningData"))
 
+            // What the new version changed, and what a rollback would take away.
+            let deployed = try JSONParser.parse(
+                try await HTTPCall.send(.GET, address, path: "/admin/v1/deployments").body)
+            let newest = deployed["deployments"]?[0]
+            #expect(newest?["changes"]?["added"] == ["auctions/AddedWhileRunning"], "\(deployed)")
+            #expect(newest?["isCurrent"] == true && newest?["changes"]?["breaking"] == 0, "\(deployed)")
+            #expect(deployed["rollback"]?["changes"]?["breaking"] == 1, "\(deployed)")
+            let former = deployed["deployments"]?.arrayValue?.first {
+                $0["version"] == deployed["rollback"]?["version"]
+            }
+            #expect(former?["sessions"] == 1, "\(deployed)")
+
             // An operation with a mistake is reported and left out; the others are served.
             func notServed() async throws -> JSONValue? {
                 try JSONParser.parse(try await HTTPCall.send(.GET, address, path: "/admin/v1/console").body)[

@@ -437,7 +437,7 @@ struct WhyTests {
         let spans = answer["spans"]?.arrayValue ?? []
         #expect(Set(spans.compactMap { $0["node"]?.stringValue }).count == 2, "\(answer)")
         #expect(spans.first { $0["kind"]?.stringValue == "committed" }?["ms"]?.doubleValue == 0)
-        #expect(try await admin.command(["trace", id]).contains("committed"))
+        #expect(try await admin.command(["trace", id]).contains("Committed"))
         #expect(try await admin.get("v1/trace/nothing")["errors"]?[0]?["message"]?.stringValue != nil)
         // Nobody asked for a trace of this one.
         let plain = try await mutate(address, "Add", ["id": "plain", "category": "Any", "title": "Plain"])
