@@ -114,7 +114,7 @@ package struct AdminAccess: Sendable {
     func refusedActions(of caller: AdminCaller) -> JSONObject {
         guard let users, case .user(let auth) = caller else { return [:] }
         var refused: JSONObject = [:]
-        let paths = AdminRoutes.all.filter { $0.method == .POST }.map(\.path) + [Self.mutationPath]
+        let paths = AdminRoutes.all.filter { $0.method == .POST && !$0.isRead }.map(\.path) + [Self.mutationPath]
         for path in paths {
             if let refusal = users.refusal(of: auth, method: .POST, path: path, mayChange: true) {
                 refused[path] = .string(refusal.message)

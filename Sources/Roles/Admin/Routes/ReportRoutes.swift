@@ -130,7 +130,7 @@ extension AdminRoutes {
                 {"count": 1, "matching": 1, "liveQueries": [{"node": "worker-1", "key": "0f5c…", \
                 "operation": "auctions/GetLot", \
                 "shard": 5, "gateways": ["gateway-1"], "lastRunMs": 2, "runs": 7, "failures": 0}], "unreachable": []}
-                """,
+                """, isLook: true,
             GatheredReport(
                 rolesBy: { $0["user"] == nil ? [.worker] : [.worker, .gateway] }, merge: MergedReports.liveQueries
             ) { services, arguments in
