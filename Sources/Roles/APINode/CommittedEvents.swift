@@ -4,6 +4,7 @@ package import Execution
 package import LiveModel
 package import Postgres
 package import RoleMachines
+import Synchronization
 
 /// Says when a committed event is in the shards' streams: once its row has left the outbox, since the publisher removes
 /// rows only then. An event whose row stays, because its node died or cannot reach the broker, is published again from
@@ -16,8 +17,20 @@ package final class CommittedEvents: Sendable {
     /// How long another node has to publish it.
     private let patienceMs: Int64
 
+    private struct State {
+        /// The waits that look again and again.
+        var pollCount = 0
+        /// Until when a row that was seen in place of several is taken to be there still.
+        var foldedUntil: Deadline?
+    }
+
+    private let state = Mutex(State())
+
     private static let pauseMinMs: Int64 = 5
-    private static let pauseMaxMs: Int64 = 100
+    private static let pauseMaxMs: Int64 = 250
+    /// The most waits that look again and again. Usually the first look finds the event published.
+    private static let pollsMax = 64
+    private static let foldedMs: Int64 = 500
 
     private static let look = Statement("SELECT id, shards, event FROM freshet.outbox WHERE id = $1::uuid")
     /// Whether there is a row in place of several: any event that is gone may be part of it. It has the time of the
@@ -42,23 +55,33 @@ package final class CommittedEvents: Sendable {
     }
 
     /// Returns once the event, if there is one of this id, is in the streams of all shards that it concerns.
-    /// - Throws: `.timeout`; errors of the database.
+    /// - Throws: `.timeout`; `.unavailable` while too many wait; errors of the database.
     package func ensureAppended(_ eventID: String, withinMs: Int64) async throws(RequestError) {
         let (deadline, patience) = (Deadline(afterMs: withinMs), Deadline(afterMs: patienceMs))
+        var row = try await row(of: eventID)
+        if row == nil, try await !mayBeFolded() { return }
+        let isAdmitted = state.withLock { state in
+            if state.pollCount == Self.pollsMax { return false }
+            state.pollCount += 1
+            return true
+        }
+        guard isAdmitted else {
+            throw RequestError(.unavailable, "too many wait for events that are not published yet")
+        }
+        defer { state.withLock { $0.pollCount -= 1 } }
         var pauseMs = Self.pauseMinMs
         var isPublished = false
-        while true {
-            let row = try await row(of: eventID)
-            if row == nil, try await !mayBeFolded() { return }
-            if deadline.isReached { throw RequestError(.timeout, "the event is not published yet") }
+        while !deadline.isReached {
             if let row, patience.isReached, !isPublished {
                 isPublished = true
                 publish(row)
             }
             try? await Task.sleep(for: .milliseconds(pauseMs))
-            if Task.isCancelled { throw RequestError(.unavailable, "the client no longer waits") }
             pauseMs = min(2 * pauseMs, Self.pauseMaxMs)
+            row = try await self.row(of: eventID)
+            if row == nil, try await !mayBeFolded() { return }
         }
+        throw RequestError(.timeout, "the event is not published yet")
     }
 
     private func row(of eventID: String) async throws(RequestError) -> OutboxRow? {
@@ -69,13 +92,19 @@ package final class CommittedEvents: Sendable {
         }
     }
 
+    /// Whether events are told of by one row in place of several. The look reads many rows, and such a row stays for a
+    /// while, so one that was seen is looked for again later.
     private func mayBeFolded() async throws(RequestError) -> Bool {
+        if state.withLock({ $0.foldedUntil?.isReached == false }) { return true }
+        let isFolded: Bool
         do throws(PostgresError) {
             let found = try await pool.query(Self.foldedExists, [.text(SweeperMachine.foldedEvent)])
-            return found.rows.first?.bool(0) ?? true
+            isFolded = found.rows.first?.bool(0) ?? true
         } catch {
             throw RequestError(error)
         }
+        state.withLock { $0.foldedUntil = isFolded ? Deadline(afterMs: Self.foldedMs) : nil }
+        return isFolded
     }
 
     /// Publishes the event as its node would; one that is unreadable is left to the sweepers.

@@ -138,15 +138,17 @@ package final class AdminEndpoint: HTTPHandler {
             let refused = request.caller.map { access.refusedActions(of: $0) } ?? [:]
             answer(exchange, to: person) { try await report(services, arguments, refused) }
         case .gathered(let report):
-            // Another node, or a client of a former version, gets the node's own part.
-            if request.http.header(PeerReports.header) != nil || match.isFormer {
-                return answer(exchange, to: person) { try await report.part(services, arguments) }
-            }
             let isPost = match.route.method == .POST
             if isPost, !match.route.isLook {
                 let what = ([request.http.path] + arguments.query.map { "\($0.name)=\($0.value)" })
                     .joined(separator: " ")
-                audit.notice("admin action", metadata: ["who": "\(who(request))", "what": "\(what)"])
+                var metadata: Logger.Metadata = ["who": "\(who(request))", "what": "\(what)"]
+                if let person { metadata["for"] = "\(person)" }
+                audit.notice("admin action", metadata: metadata)
+            }
+            // Another node, or a client of a former version, gets the node's own part.
+            if request.http.header(PeerReports.header) != nil || match.isFormer {
+                return answer(exchange, to: person) { try await report.part(services, arguments) }
             }
             answer(exchange, to: person) {
                 try await report.gathered(services, arguments, path: match.route.path, isPost: isPost)

@@ -126,7 +126,7 @@ struct MutationTests {
         _ = try await auctions.listLots().get()
         server.respondNext(with: [Self.refusal(409, "ALREADY_APPLIED")])
         var events = try await auctions.queueEvents.makeAsyncIterator()
-        let queued = try await bid.enqueue { $0[LotKey(id: lotID(1))].set("highestBid", 7) }
+        let queued = try await bid.enqueue { $0[LotKey(id: lotID(1))].highestBid = 7 }
         let event = try #require(await events.next())
         #expect(try event.outcome.get() == MutationData(data: .null, errors: []))
         let other = await #expect(throws: FreshetError.self) { try await queued.value }
@@ -230,7 +230,7 @@ struct MutationTests {
         _ = try await auctions.listLots().get()
         server.holdAnswers()
         let bid = auctions.placeBid(lotId: lotID(1), category: "Clocks", amount: 7)
-        let queued = try await bid.enqueue { $0[LotKey(id: lotID(1))].set("highestBid", 7) }
+        let queued = try await bid.enqueue { $0[LotKey(id: lotID(1))].highestBid = 7 }
         try await auctions.clear()
         #expect(try await auctions.pendingMutations.map(\.id) == [queued.id])
         var states = auctions.listLots().live().makeAsyncIterator()

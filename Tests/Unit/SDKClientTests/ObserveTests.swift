@@ -84,7 +84,7 @@ struct ObserveTests {
         #expect(first.isSynced)
         server.holdAnswers()
         let queued = try await auctions.editLot(id: lotID(1), category: "Clocks", description: "new").enqueue {
-            $0[LotKey(id: lotID(1))].set("description", "new")
+            $0[LotKey(id: lotID(1))].description = "new"
         }
         var snapshot = try #require(try await snapshots.next())
         while snapshot.items.first?.description != "new" { snapshot = try #require(try await snapshots.next()) }

@@ -74,7 +74,7 @@ package struct Invalidations: Sendable, Hashable {
         let generation: UInt64
     }
 
-    private static let markField = "mark"
+    private static let markField = "history"
 
     /// Nil before a node has begun the history.
     package private(set) var mark: String?

@@ -11,7 +11,7 @@ struct HashedSlots: Sendable {
     private(set) var count = 0
 
     /// The place of the hash among all hashes: an array that grows keeps their order.
-    private func home(_ hash: UInt32) -> Int { Int(UInt64(hash) &* UInt64(entries.count) >> 32) }
+    func home(_ hash: UInt32) -> Int { Int((UInt64(hash) &* UInt64(entries.count)) >> 32) }
     private func next(_ place: Int) -> Int { place + 1 == entries.count ? 0 : place + 1 }
 
     /// - Parameter slot: must not be in under the same hash.

@@ -142,6 +142,23 @@ import Testing
 }
 
 /// The meaning of a row change for a live query of a site.
+@Suite struct HashedSlotsTests {
+    @Test func slotsAreSpreadOverTheTable() {
+        var slots = HashedSlots()
+        for slot in 0..<1_000 { slots.insert(Int32(slot), UInt32(slot) &* 0x9E37_79B9) }
+        let homes = (0..<1_000).map { slots.home(UInt32($0) &* 0x9E37_79B9) }
+        #expect(Set(homes).count > 600)
+        #expect(slots.home(0) == 0 && slots.home(.max) >= 1_333 - 1)
+        for slot in 0..<1_000 {
+            var found: [Int32] = []
+            slots.forEach(UInt32(slot) &* 0x9E37_79B9) { found.append($0) }
+            #expect(found == [Int32(slot)])
+            slots.remove(Int32(slot), UInt32(slot) &* 0x9E37_79B9)
+        }
+        #expect(slots.count == 0)
+    }
+}
+
 @Suite struct SiteIndexTests {
     private static let form = RowSite(
         id: .init(operation: RefreshFixture.operation("Q"), version: RefreshFixture.version, number: 0), table: "bid",
