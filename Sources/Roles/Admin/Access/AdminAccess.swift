@@ -104,16 +104,24 @@ package struct AdminAccess: Sendable {
         }
     }
 
-    /// Returns the actions of the API that rules refuse a caller, by their paths, with the reason. Those with parameters
-    /// in their paths are left out: a rule may read them, and decides when the action is tried.
+    /// The path of mutations that administrators run, with its parameters in braces.
+    private static let mutationPath =
+        "/v1/projects/{project}/locations/{location}/services/{service}/connectors/{connector}:impersonateMutation"
+
+    /// Returns the actions of the API that rules refuse a caller, by their paths, with the reason.
+    ///
+    /// Actions with parameters in their paths, which a rule may read, count as refused if all others are; otherwise a
+    /// rule decides when the action is tried.
     func refusedActions(of caller: AdminCaller) -> JSONObject {
         guard let users, case .user(let auth) = caller else { return [:] }
         var refused: JSONObject = [:]
-        for route in AdminRoutes.all where route.method == .POST && !route.isRead && !route.path.contains("{") {
-            if let refusal = users.refusal(of: auth, method: .POST, path: route.path, mayChange: true) {
-                refused[route.path] = .string(refusal.message)
-            }
+        let paths = AdminRoutes.all.filter { $0.method == .POST && !$0.isRead }.map(\.path) + [Self.mutationPath]
+        for path in paths {
+            let refusal = users.refusal(of: auth, method: .POST, path: path, mayChange: true)
+            if let refusal { refused[path] = .string(refusal.message) }
         }
+        let isAnyAdmitted = paths.contains { !$0.contains("{") && refused[$0] == nil }
+        if isAnyAdmitted { for path in paths where path.contains("{") { refused[path] = nil } }
         return refused
     }
 
