@@ -49,9 +49,14 @@ enum RedactComment {
 
     /// Splits a line at its comment.
     private static func split(_ line: String) -> (code: Substring, isMarked: Bool) {
-        var isQuoted = false
+        var (isQuoted, isEscaped) = (false, false)
         for place in line.indices {
+            if isEscaped {
+                isEscaped = false
+                continue
+            }
             switch line[place] {
+            case "\\" where isQuoted: isEscaped = true
             case "\"": isQuoted.toggle()
             case "#" where !isQuoted:
                 let words = line[place...].drop { $0 == "#" }.split(whereSeparator: \.isWhitespace)

@@ -21,6 +21,7 @@ import Testing
 
               taxNumber: String!
               phone: String #freshet: redact
+              size: String! @default(value: "5\\" # wide") # freshet: redact
               mail: String # redact
             }
             """,
@@ -36,7 +37,7 @@ import Testing
               people(where: {phone: {eq: $phone}, name: {eq: $name}}) { id }
             }
             """)
-        #expect(catalog.redactedNames == ["taxNumber", "phone", "number", "limit"])
+        #expect(catalog.redactedNames == ["taxNumber", "phone", "size", "number", "limit"])
         #expect(!catalog.warnings.contains { $0.rule == .configurationValue }, "\(catalog.warnings)")
     }
 
