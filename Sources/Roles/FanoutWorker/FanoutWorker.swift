@@ -258,13 +258,19 @@ package actor FanoutWorker {
     package var takeOver: TakeOverCounts { machine.refresh.takeOver }
     package var pacedCount: Int { machine.refresh.pacedCount }
 
-    package func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
-        machine.refresh.liveQueryReports(limit: limit, operation: operation)
+    package func liveQueryReports(
+        limit: Int, operation: OperationReference?, keyPrefix: String?
+    ) -> [LiveQueryReport] {
+        machine.refresh.liveQueryReports(limit: limit, operation: operation, keyPrefix: keyPrefix)
+    }
+
+    package func liveQueryCount(of operation: OperationReference) -> Int {
+        machine.refresh.liveQueryCount(of: operation)
     }
 
     package var conditionErrorCounts: [Trigger.ID: UInt64] { machine.refresh.conditionErrorCounts }
     package var liveQueryCount: Int { machine.refresh.liveQueryCount }
-    /// The live queries whose last run failed. Iterates over all.
+    /// The live queries whose last run failed.
     package var failing: FailingLiveQueries { machine.refresh.failing }
 
     package var refreshCounts: [OperationReference: RefreshCounts] { machine.refresh.refreshCounts }

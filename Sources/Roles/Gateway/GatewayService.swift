@@ -342,15 +342,20 @@ package final class GatewayService: Sendable {
 
     /// Returns the operations of live queries, without those that are no longer followed.
     package func operations(of keys: [LiveQueryKey]) -> [LiveQueryKey: OperationReference] {
-        state.withLock { state in
-            keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1)?.operation }
-        }
+        liveQueries(of: keys).mapValues(\.operation)
     }
 
     /// Returns live queries by their keys, without those that are no longer followed.
     package func liveQueries(of keys: [LiveQueryKey]) -> [LiveQueryKey: LiveQuery] {
-        state.withLock { state in
-            keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1) }
+        var found: [LiveQueryKey: LiveQuery] = [:]
+        var rest = Array(Set(keys))[...]
+        // Deliveries wait for the lock.
+        while !rest.isEmpty {
+            state.withLock { state in
+                for key in rest.prefix(Self.readMax) { found[key] = state.machine.liveQuery(key) }
+            }
+            rest = rest.dropFirst(Self.readMax)
         }
+        return found
     }
 }

@@ -26,11 +26,11 @@ extension RefreshMachine {
     package func hasLiveQueries(_ shard: ShardID) -> Bool { (shards[shard]?.count ?? 0) > 0 }
     package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
 
-    /// The live queries whose last run failed. Iterates over all.
+    /// The live queries whose last run failed.
     package var failing: FailingLiveQueries {
         var failing = FailingLiveQueries()
         for shard in shards.values {
-            for query in shard.queries.table.states {
+            for query in shard.queries.table.failing.lazy.map({ shard.queries.table[$0] }) {
                 guard let failure = query.lastFailure else { continue }
                 failing.count += 1
                 if let last = failing.last, last.atMs >= query.lastFinishMs { continue }
@@ -52,13 +52,23 @@ extension RefreshMachine {
     }
     package var pacedCount: Int { shards.values.reduce(0) { $0 + $1.pacedCount } }
 
-    /// - Parameter limit: the maximum number, selected arbitrarily; the reports are ordered by operation, then by key.
-    package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {
+    /// - Parameters:
+    ///   - limit: the maximum number, selected arbitrarily; the reports are ordered by operation, then by key.
+    ///   - keyPrefix: the first digits of the keys, in lower case.
+    package func liveQueryReports(
+        limit: Int, operation: OperationReference? = nil, keyPrefix: String? = nil
+    ) -> [LiveQueryReport] {
         // Limit before sorting: lease renewals wait meanwhile.
         var reports: [LiveQueryReport] = []
         for shard in shards.values where reports.count < limit {
-            reports += shard.liveQueryReports(limit: limit - reports.count, operation: operation)
+            reports += shard.liveQueryReports(
+                limit: limit - reports.count, operation: operation, keyPrefix: keyPrefix)
         }
         return reports.sorted { ($0.operation, $0.key.description) < ($1.operation, $1.key.description) }
+    }
+
+    /// The number of live queries of an operation.
+    package func liveQueryCount(of operation: OperationReference) -> Int {
+        shards.values.reduce(0) { $0 + $1.queries.table.states.count { $0.query.operation == operation } }
     }
 }

@@ -10,6 +10,8 @@ struct LiveQueryTable: Sendable {
     private var slots: [LiveQueryKey: Int32] = [:]
     private var index = RuleIndex()
     private var phases = PhaseCounts()
+    /// The live queries whose last run failed.
+    private(set) var failing: Set<Int32> = []
     /// Live queries that gateways announced and this worker refused. Bound: the gateways' limits on live queries.
     private var refused: [NodeID: Set<LiveQueryKey>] = [:]
     /// The interest of subscribers and of refused gateways: a gateway counts both in its summaries.
@@ -77,6 +79,7 @@ struct LiveQueryTable: Sendable {
         for gateway in query.subscribers.sortedGateways { interest.remove(query.query.key, of: gateway) }
         index.remove(slot)
         phases.left(query.phase.name)
+        failing.remove(slot)
         slots[query.query.key] = nil
     }
 
@@ -86,6 +89,11 @@ struct LiveQueryTable: Sendable {
         let former = queries.values[place].phase.name
         let result = change(&queries.values[place])
         let phase = queries.values[place].phase.name
+        if queries.values[place].lastFailure != nil {
+            failing.insert(slot)
+        } else if !failing.isEmpty {
+            failing.remove(slot)
+        }
         if phase != former {
             phases.left(former)
             phases.entered(phase)

@@ -22,7 +22,7 @@ extension ShardQueries {
             subscribers: table.states.reduce(0) { $0 + $1.subscribers.count }, lastEventMs: lastEventMs,
             lastRefreshMs: lastRefreshMs, due: table.count(in: .queued), running: table.count(in: .running),
             paced: table.count(in: .paced), waiting: table.count(in: .waiting),
-            failing: table.states.count { $0.failures > 0 }, takeOver: takeOver)
+            failing: table.failing.count, takeOver: takeOver)
     }
 
     /// A summary of the shard, without iterating over its live queries.
@@ -35,10 +35,16 @@ extension ShardQueries {
             takeOver: takeOver)
     }
 
-    /// - Parameter limit: the maximum number, selected arbitrarily, in no order.
-    func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
-        queries.table.states.lazy.filter { operation == nil || $0.query.operation == operation }.prefix(limit).map {
-            $0.report(in: shard)
+    /// - Parameters:
+    ///   - limit: the maximum number, selected arbitrarily, in no order.
+    ///   - keyPrefix: the first digits of the keys, in lower case.
+    func liveQueryReports(
+        limit: Int, operation: OperationReference?, keyPrefix: String?
+    ) -> [LiveQueryReport] {
+        queries.table.states.lazy.filter { state in
+            (operation == nil || state.query.operation == operation)
+                && keyPrefix.map(state.query.key.description.hasPrefix) ?? true
         }
+        .prefix(limit).map { $0.report(in: shard) }
     }
 }

@@ -19,9 +19,13 @@ enum MergedReports {
         let isFiltered = arguments["key"] != nil || arguments["user"] != nil
         if let key = arguments["key"]?.lowercased() { found.removeAll { !text($0, "key").hasPrefix(key) } }
         if arguments["user"] != nil {
-            let followed = Set(
-                parts.flatMap { $0.json["followed"]?.arrayValue ?? [] }.compactMap(\.stringValue))
-            found.removeAll { !followed.contains(text($0, "key")) }
+            // Of those that no worker tells of, the gateways tell.
+            var followed = Dictionary(
+                parts.flatMap { $0.rows("followed") }.map { (text($0, "key"), $0) }, uniquingKeysWith: { one, _ in one })
+            if let key = arguments["key"]?.lowercased() { followed = followed.filter { $0.key.hasPrefix(key) } }
+            found.removeAll { followed[text($0, "key")] == nil }
+            for row in found { followed[text(row, "key")] = nil }
+            found += followed.values
         }
         let rows =
             found
@@ -29,7 +33,8 @@ enum MergedReports {
             .sorted { $0.order < $1.order }
         return [
             "count": sum(parts, "count"),
-            "matching": isFiltered || arguments["operation"] != nil ? .int(Int64(rows.count)) : sum(parts, "count"),
+            "matching": isFiltered
+                ? .int(Int64(rows.count)) : sum(parts, arguments["operation"] != nil ? "matching" : "count"),
             "liveQueries": .array(rows.prefix(arguments.integer("limit") ?? 0).map { .object($0.row) }),
         ]
     }

@@ -12,7 +12,7 @@ extension NodeInspector {
     /// Returns this node's sessions by client, by the project's version that they began with, and by the version of
     /// each operation that they follow.
     func adoption() async -> JSONValue {
-        let reports = await parts.components.sessions.reports(limit: .max)
+        let reports = await parts.components.sessions.reports(limit: .max, keysMax: .max)
         let followed = parts.components.gateway?.liveQueries(of: reports.flatMap(\.followedKeys)) ?? [:]
         var clients: [String: Int] = [:]
         var versions: [Digest: Int] = [:]

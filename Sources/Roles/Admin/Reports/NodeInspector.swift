@@ -360,13 +360,18 @@ package struct NodeInspector: Sendable {
 
     /// Returns live queries that this node's worker owns, and the keys of those that the user follows here.
     /// - Parameter user: nil for no keys.
-    package func liveQueries(limit: Int, operation: OperationReference?, user: String? = nil) async -> JSONValue {
+    package func liveQueries(
+        limit: Int, operation: OperationReference?, keyPrefix: String? = nil, user: String? = nil
+    ) async -> JSONValue {
         let nowMs = clock.nowMs()
-        let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []
-        let own = user == nil ? [] : await sessions.reports(limit: .max).filter { $0.user == user }
+        let reports =
+            await worker?.liveQueryReports(limit: limit, operation: operation, keyPrefix: keyPrefix) ?? []
+        var matching: Int?
+        if let operation, keyPrefix == nil { matching = await worker?.liveQueryCount(of: operation) ?? 0 }
         return [
             "node": .string(node.name), "count": .int(Int64(await worker?.liveQueryCount ?? 0)),
-            "followed": .array(Set(own.flatMap(\.followedKeys)).map { .string($0.description) }),
+            "matching": matching.map { .int(Int64($0)) } ?? .null,
+            "followed": .array(await followed(by: user, operation)),
             "liveQueries": .array(
                 reports.map { report in
                     [
@@ -383,5 +388,18 @@ package struct NodeInspector: Sendable {
                     ]
                 }),
         ]
+    }
+
+    /// The live queries that a user's sessions follow at this node.
+    private func followed(by user: String?, _ operation: OperationReference?) async -> [JSONValue] {
+        guard let user, let gateway else { return [] }
+        let own = await sessions.reports(limit: .max, keysMax: .max).filter { $0.user == user }
+        return gateway.operations(of: own.flatMap(\.followedKeys)).filter { operation == nil || $0.value == operation }
+            .map { key, operation in
+                [
+                    "key": .string(key.description), "operation": .string(operation.description),
+                    "gateways": [.string(node.name)],
+                ]
+            }
     }
 }

@@ -137,7 +137,8 @@ extension AdminRoutes {
                 let isFiltered = arguments["user"] != nil || arguments["key"] != nil
                 return await services.inspector.liveQueries(
                     limit: isFiltered ? liveQueriesMax : arguments.integer("limit") ?? 0,
-                    operation: try arguments.operation(), user: arguments["user"])
+                    operation: try arguments.operation(), keyPrefix: arguments["key"]?.lowercased(),
+                    user: arguments["user"])
             }),
         .gathered(
             "/admin/v1/sessions", former: "/admin/sessions",

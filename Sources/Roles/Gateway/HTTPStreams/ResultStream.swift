@@ -173,7 +173,7 @@ package final class ResultStream: LiveSession {
     }
 
     package var user: String? { session.identity.userName }
-    package var followedKeys: [LiveQueryKey] { [session.liveQuery.key] }
+    package func followedKeys(max: Int) -> [LiveQueryKey] { [session.liveQuery.key] }
     package var protocolName: String {
         switch format {
         case .resource: "event-stream"

@@ -121,7 +121,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         let users = Set(requesters.values.map(\.identity.userName))
         return users.count == 1 ? users.first ?? nil : nil
     }
-    package var followedKeys: [LiveQueryKey] { operations.followedKeys(max: Self.followedKeysMax) }
+    package func followedKeys(max: Int) -> [LiveQueryKey] { operations.followedKeys(max: max) }
     package var subscriptionCount: Int { operations.followedCount }
 
     // MARK: On the loop

@@ -122,7 +122,7 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
 
     package var protocolName: String { "long-poll" }
     package var user: String? { session.identity.userName }
-    package var followedKeys: [LiveQueryKey] { [session.liveQuery.key] }
+    package func followedKeys(max: Int) -> [LiveQueryKey] { [session.liveQuery.key] }
 
     /// Ends the wait because the node drains: the client gets its response now and polls elsewhere.
     package func goAway() {

@@ -14,20 +14,17 @@ package protocol ManagedSession: AnyObject {
     var subscriptionCount: Int { get }
     /// The user, or the name of the API key, for operators; nil for a signed-out sender or several senders.
     var user: String? { get }
-    /// Some of the live queries followed, at most `followedKeysMax`, for operators.
-    var followedKeys: [LiveQueryKey] { get }
+    /// Returns some of the live queries followed, at most `max`, for operators.
+    func followedKeys(max: Int) -> [LiveQueryKey]
     /// The identity, and what the client has of each live query, for operators.
     var inspection: SessionInspection { get }
 }
 
 extension ManagedSession {
-    /// The live queries of one session that are reported.
-    package static var followedKeysMax: Int { 32 }
-
     package func invalidate(_ invalidations: Invalidations) {}
     package var subscriptionCount: Int { 1 }
     package var user: String? { nil }
-    package var followedKeys: [LiveQueryKey] { [] }
+    package func followedKeys(max: Int) -> [LiveQueryKey] { [] }
     package var inspection: SessionInspection { SessionInspection() }
 }
 

@@ -177,25 +177,26 @@ package final class SessionRegistry: Sendable {
     }
 
     /// Returns the oldest sessions, at most `limit`. Those of an event loop report in one turn of it.
-    package func reports(limit: Int) async -> [Report] {
+    /// - Parameter keysMax: the most live queries of one session of which it tells.
+    package func reports(limit: Int, keysMax: Int = 32) async -> [Report] {
         let chosen = entries.withLock { $0.sorted { $0.key < $1.key }.prefix(limit) }
         let byLoop = Dictionary(grouping: chosen) { ObjectIdentifier($0.value.eventLoop) }
         var reports: [Report] = []
         for entries in byLoop.values {
             let made = try? await entries.first?.value.eventLoop.submit {
-                entries.map { Self.report($0.key, $0.value) }
+                entries.map { Self.report($0.key, $0.value, keysMax: keysMax) }
             }.get()
             reports += made ?? []
         }
         return reports.sorted { $0.id < $1.id }
     }
 
-    private static func report(_ id: UInt64, _ entry: Entry) -> Report {
+    private static func report(_ id: UInt64, _ entry: Entry, keysMax: Int) -> Report {
         let session = entry.session.value
         return Report(
             id: id, peer: entry.peer.map(text) ?? "", protocolName: session.protocolName, user: session.user,
-            client: entry.client.text, subscriptions: session.subscriptionCount, followedKeys: session.followedKeys,
-            sinceMs: entry.sinceMs, version: entry.version)
+            client: entry.client.text, subscriptions: session.subscriptionCount,
+            followedKeys: session.followedKeys(max: keysMax), sinceMs: entry.sinceMs, version: entry.version)
     }
 
     /// Makes every session check whether its identity is still accepted.

@@ -154,7 +154,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     package var subscriptionCount: Int { operations.followedCount }
     package var protocolName: String { traits.protocolName }
     package var user: String? { identity.userName }
-    package var followedKeys: [LiveQueryKey] { operations.followedKeys(max: Self.followedKeysMax) }
+    package func followedKeys(max: Int) -> [LiveQueryKey] { operations.followedKeys(max: max) }
 
     /// Asks the client to reconnect elsewhere.
     package func goAway() {
