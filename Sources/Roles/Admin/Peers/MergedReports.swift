@@ -21,7 +21,8 @@ enum MergedReports {
         if arguments["user"] != nil {
             // Of those that no worker tells of, the gateways tell.
             var followed = Dictionary(
-                parts.flatMap { $0.rows("followed") }.map { (text($0, "key"), $0) }, uniquingKeysWith: { one, _ in one })
+                parts.flatMap { $0.rows("followed") }.map { (text($0, "key"), $0) }, uniquingKeysWith: { one, _ in one }
+            )
             if let key = arguments["key"]?.lowercased() { followed = followed.filter { $0.key.hasPrefix(key) } }
             found.removeAll { followed[text($0, "key")] == nil }
             for row in found { followed[text(row, "key")] = nil }
