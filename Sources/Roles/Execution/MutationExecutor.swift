@@ -150,6 +150,9 @@ package final class MutationExecutor: Sendable {
             if claim != nil, let refusal = IdempotencyTable.refusal(of: error, claimStep: 0) {
                 return .refused(refusal)
             }
+            if claim != nil, IdempotencyTable.isUnpublished(error, eventStep: first + call.steps.count) {
+                return .refused(.inUse)
+            }
             guard case .server = error.code, let failed = error.stepIndex,
                 call.steps.indices.contains(failed - first)
             else { throw claim.repeatable(RequestError(error)) }
@@ -194,7 +197,7 @@ package final class MutationExecutor: Sendable {
                         progress.failed(RequestError(error, of: operation))
                     }
                 }
-                return .ended(try await Self.end(progress, draft, claim, session))
+                return try await Self.end(progress, draft, claim, session)
             }
         } catch let error as PostgresError {
             throw claim.repeatable(RequestError(error))
@@ -208,15 +211,15 @@ package final class MutationExecutor: Sendable {
     /// Commits the transaction with the outbox row and the kept answer, or rolls it back.
     static func end(
         _ progress: MutationProgress, _ draft: EventDraft, _ claim: Claim?, _ session: PostgresSession
-    ) async throws -> Outcome {
+    ) async throws -> Attempt {
         // A mutation of which no field took effect leaves no claim, so that a retry runs it again.
         guard progress.step == .commit, progress.isKept || claim == nil else {
             try await session.rollback()
-            return progress.outcome()
+            return .ended(progress.outcome())
         }
         guard progress.isKept else {
             try await session.commit()
-            return progress.outcome()
+            return .ended(progress.outcome())
         }
         let inserted = draft.event(
             keysWritten: progress.keysWritten, rows: progress.rows, hasImages: progress.hasImages)
@@ -229,11 +232,19 @@ package final class MutationExecutor: Sendable {
             keyUse = KeyUse(isAnswerMissing: bytes > claim.answerBytesMax)
             steps.append(IdempotencyTable.keeping(claim.key, bytes > claim.answerBytesMax ? nil : answer))
         }
-        let event = inserted.row(try await session.execute(steps).first)
+        let results: [ResultSet]
+        do throws(PostgresError) {
+            results = try await session.execute(steps)
+        } catch {
+            guard claim != nil, IdempotencyTable.isUnpublished(error, eventStep: 0) else { throw error }
+            try await session.rollback()
+            return .refused(.inUse)
+        }
+        let event = inserted.row(results.first)
         try await session.commit()
         var outcome = progress.outcome(event: event)
         outcome.keyUse = keyUse
-        return outcome
+        return .ended(outcome)
     }
 
     /// Returns the JSON text of one field; nil for null.

@@ -40,7 +40,7 @@ struct StepwiseMutation {
             return try await pool.withSession(caller: caller) { session in
                 if let refusal = try await MutationExecutor.begin(claim, session) { return .refused(refusal) }
                 var state = begun
-                return .ended(try await runFields(session, &state))
+                return try await runFields(session, &state)
             }
         } catch {
             throw claim.repeatable(before.progress.failure(after: Self.failure(error)))
@@ -49,7 +49,7 @@ struct StepwiseMutation {
 
     private func runFields(
         _ session: PostgresSession, _ state: inout State
-    ) async throws -> MutationExecutor.Outcome {
+    ) async throws -> MutationExecutor.Attempt {
         // The fields at the beginning that call a custom resolver, of which there are some only with a claim.
         var leading = 0
         do {

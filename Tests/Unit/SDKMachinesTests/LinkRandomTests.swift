@@ -45,7 +45,7 @@ import Testing
         var nextFeed = 0
         /// The values so far, by feed.
         var history: [Int: [Int64]] = [:]
-        /// For each wait, how many values its feeds had had when it began.
+        /// The number of values that the feeds of each wait had had when it began.
         var waits: [Int: [Int: Int]] = [:]
         var nextWait = 0
         var fulfilled = 0

@@ -70,6 +70,12 @@ enum IdempotencyTable {
         return error.isNotNullViolation && error.column == "created_at" ? .inUse : nil
     }
 
+    /// Whether the event's row could not be inserted because that of an earlier mutation with the key, whose answer is
+    /// no longer kept, is not published yet: its event has the same id.
+    static func isUnpublished(_ error: PostgresError, eventStep: Int) -> Bool {
+        error.stepIndex == eventStep && error.table == "outbox" && error.isUniqueViolation
+    }
+
     // MARK: Outside of the mutation's transaction
 
     static func read(

@@ -63,7 +63,7 @@ public struct MutationResult<Data: OperationData>: Sendable, Hashable {
     public let data: Data
     /// Errors of single fields; the others are committed.
     public let errors: [ResponseError]
-    /// For `wait(for:)`; nil if the mutation concerns no live query, or the server names none.
+    /// The position for `wait(for:)`; nil if the mutation concerns no live query, or the server names none.
     public let position: MutationPosition?
 
     public init(data: Data, errors: [ResponseError] = [], position: MutationPosition? = nil) {
@@ -110,7 +110,7 @@ public struct MutationData: Sendable, Hashable {
     /// Null: the mutation was applied, and the server did not keep its answer.
     public let data: AnyValue
     public let errors: [ResponseError]
-    /// For `wait(for:)`.
+    /// The position for `wait(for:)`.
     public let position: MutationPosition?
 
     public init(data: AnyValue, errors: [ResponseError], position: MutationPosition? = nil) {
