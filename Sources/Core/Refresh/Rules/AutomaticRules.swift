@@ -22,6 +22,8 @@ package struct AutomaticRules: Sendable {
             }
         }
 
+        var admitsNothing: Bool { if case .several(let values) = self { values.isEmpty } else { false } }
+
         func contains(_ value: String) -> Bool {
             switch self {
             case .any: true
