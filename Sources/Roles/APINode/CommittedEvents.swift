@@ -20,7 +20,7 @@ package final class CommittedEvents: Sendable {
     private struct State {
         /// The waits that look again and again.
         var pollCount = 0
-        /// Until when a row that was seen in place of several is taken to be there still.
+        /// The end of the time for which a row in place of several, once seen, is assumed to be there.
         var foldedUntil: Deadline?
     }
 
@@ -92,8 +92,8 @@ package final class CommittedEvents: Sendable {
         }
     }
 
-    /// Whether events are told of by one row in place of several. The look reads many rows, and such a row stays for a
-    /// while, so one that was seen is looked for again later.
+    /// Whether the outbox has a row in place of several. The query reads many rows, and such a row stays for a while, so
+    /// the answer yes is good for `foldedMs`.
     private func mayBeFolded() async throws(RequestError) -> Bool {
         if state.withLock({ $0.foldedUntil?.isReached == false }) { return true }
         let isFolded: Bool

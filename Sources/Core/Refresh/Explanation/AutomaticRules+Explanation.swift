@@ -62,9 +62,6 @@ extension AutomaticRules.Site {
 
     /// Whether the index finds a live query with this site by the change, and why.
     func verdict(on change: RowChange, _ redaction: Redaction) -> Verdict {
-        guard let change = change.effective else {
-            return Verdict(isFound: false, reason: "the update set the values that were there")
-        }
         guard change.concerns(fields: form.fields) else {
             let changed = (change.changed ?? []).joined(separator: ", ")
             return Verdict(isFound: false, reason: "only \(changed) changed, which the query does not read")

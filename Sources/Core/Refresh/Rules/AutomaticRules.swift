@@ -22,6 +22,8 @@ package struct AutomaticRules: Sendable {
             }
         }
 
+        var admitsNothing: Bool { if case .several(let values) = self { values.isEmpty } else { false } }
+
         func contains(_ value: String) -> Bool {
             switch self {
             case .any: true
@@ -57,7 +59,7 @@ package struct AutomaticRules: Sendable {
         guard heedsMutations || event.isCaptured else { return false }
         guard let rows = event.rows else { return true }
         if mayReadAnything { return !rows.all.isEmpty }
-        return rows.all.lazy.compactMap(\.effective).contains { change in
+        return rows.all.contains { change in
             sites.contains { $0.form.table == change.table && $0.isConcerned(by: change) }
         }
     }

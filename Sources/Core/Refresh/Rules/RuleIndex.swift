@@ -181,7 +181,7 @@ package struct RuleIndex: Sendable {
         guard let rows = event.rows else { return automatic.forEach { found($0, .probable) } }
         if !rows.all.isEmpty { readersOfAnything.forEach { found($0, .probable) } }
         var finished: Set<RowSite.ID> = []
-        for change in rows.all.lazy.compactMap(\.effective) {
+        for change in rows.all {
             for id in sitesOfTable[change.table] ?? [] where !finished.contains(id) {
                 guard let site = sites[id] else {
                     preconditionFailure("site \(id) is listed under \(change.table) but has no index")

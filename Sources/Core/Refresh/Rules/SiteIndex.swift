@@ -55,7 +55,8 @@ struct SiteIndex: Sendable {
     private var count = 0
     /// One for each guard of the form.
     private var guarded: [Guarded]
-    /// The live queries of a form without guards.
+    /// The live queries to which no value of the first guard leads: those of a form without guards, and those whose
+    /// first guard admits no value.
     private var unguarded: Set<Int32> = []
     /// The live queries by bound values, and those with any.
     private var bound = HashedSlots()
@@ -76,7 +77,7 @@ struct SiteIndex: Sendable {
             site.values.count == guarded.count,
             "site \(form.id) has \(guarded.count) guards, not \(site.values.count)")
         count += 1
-        if guarded.isEmpty { unguarded.insert(slot) }
+        if site.values.first?.admitsNothing ?? true { unguarded.insert(slot) }
         for (number, value) in site.values.enumerated() { guarded[number].insert(slot, value) }
         insertRows(slot, site)
     }
@@ -208,6 +209,7 @@ struct SiteIndex: Sendable {
     }
 
     private func forEachMember(_ body: (Int32) -> Void) {
-        if let first = guarded.first { first.forEach(body) } else { unguarded.forEach(body) }
+        guarded.first?.forEach(body)
+        unguarded.forEach(body)
     }
 }

@@ -19,7 +19,7 @@ enum MergedReports {
         let isFiltered = arguments["key"] != nil || arguments["user"] != nil
         if let key = arguments["key"]?.lowercased() { found.removeAll { !text($0, "key").hasPrefix(key) } }
         if arguments["user"] != nil {
-            // Of those that no worker tells of, the gateways tell.
+            // Gateways report those that no worker reports.
             var followed = Dictionary(
                 parts.flatMap { $0.rows("followed") }.map { (text($0, "key"), $0) }, uniquingKeysWith: { one, _ in one }
             )

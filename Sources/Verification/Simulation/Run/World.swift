@@ -9,6 +9,8 @@ import Sharding
 /// The whole system under one seed: two API nodes, three workers, three gateways, their clients, Redis and Postgres.
 ///
 /// A run is faults, then peace, twice. Invariants are checked after every step, and convergence once peace has lasted.
+///
+/// Long, because everything that a run has is made here.
 package final class World {
     static let eventsLengthMax = 60
     static let inboxLengthMax = 30

@@ -154,16 +154,25 @@ final class Browser: Sendable {
             return result["result"]?["value"] ?? .null
         }
 
+        /// How long `value(when:)` waits.
+        private static let limitMs = 60_000
+
         /// The value of `expression` as soon as it is not falsy, looked at after every change of the page.
+        /// - Throws: with what the page shows, if that takes too long.
         func value(when expression: String) async throws -> JSONValue {
             try await evaluate(
                 """
-                new Promise(resolve => {
+                new Promise((resolve, reject) => {
                   const look = () => {
                     const value = (\(expression));
-                    if (value) { observer.disconnect(); resolve(value); }
+                    if (value) { observer.disconnect(); clearTimeout(limit); resolve(value); }
                   };
                   const observer = new MutationObserver(look);
+                  const limit = setTimeout(() => {
+                    observer.disconnect();
+                    reject(new Error("not there: " + \(JSONValue.string(expression).text) + "\\n" + location.hash + "\\n"
+                      + document.body.innerText.slice(0, 2000)));
+                  }, \(Self.limitMs));
                   observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
                   look();
                 })

@@ -34,25 +34,6 @@ import Testing
         #expect(try MutationEvent(encoded: bytes) == Self.event(nil))
     }
 
-    @Test func fieldsSetToTheSameValueAreNoChange() {
-        func effective(_ before: JSONObject?, _ after: JSONObject?, _ changed: [String]?) -> [String]?? {
-            RowChange(table: "bid", before: before, after: after, changed: changed).effective.map(\.changed)
-        }
-        #expect(effective(["n": 1], ["n": 1], ["n"]) == nil)
-        #expect(effective(["n": .null], ["n": .null], ["n"]) == nil)
-        #expect(effective(["n": 1], ["n": 2], ["n"]) == ["n"])
-        #expect(effective(["n": 1, "m": 3], ["n": 1, "m": 4], ["n", "m"]) == ["m"])
-        // What is not told may differ.
-        #expect(effective(["n": 1], ["n": 1], ["n", "title"]) == ["title"])
-        #expect(effective([:], ["n": 1], ["n"]) == ["n"])
-        #expect(effective(["n": 1], ["n": 1], nil) == .some(nil))
-        #expect(effective(nil, ["n": 1], ["n"]) == ["n"])
-        #expect(effective(["n": 1], nil, ["n"]) == ["n"])
-        let followers = RowChange(
-            table: "bid", before: ["n": 1], after: ["n": 1], changed: ["n"], isOfFollowers: true)
-        #expect(followers.effective == followers)
-    }
-
     @Test func equalChangesAreToldOnce() {
         let rows = RowChanges(
             (0..<9).map { RowChange(table: "bid", before: nil, after: ["n": .int($0), "lotId": .int($0 % 2)]) })

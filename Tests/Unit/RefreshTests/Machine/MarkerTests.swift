@@ -8,7 +8,9 @@ import Testing
     private static let marker = MutationEvent(markerDueAtMs: 10_000, id: "m", committedAtMs: 10_003)
 
     private static func bench(settings: RefreshSettings = .init()) throws -> Bench {
-        try Bench.settled(RefreshFixture.rules([RefreshFixture.trigger(nil)]), settings: settings)
+        var bench = try Bench.settled(RefreshFixture.rules([RefreshFixture.trigger(nil)]), settings: settings)
+        bench.machine.gatewaysListed([NodeID("g"), NodeID("h"), NodeID("former")])
+        return bench
     }
 
     /// Reads a marker.
@@ -166,6 +168,15 @@ import Testing
         #expect(passed(&bench).isEmpty, "nobody is left to get it")
         _ = bench.announce()
         #expect(marker(&bench).count == 1)
+    }
+
+    /// Its interest may be forgotten here; it is asked for it when it is listed again.
+    @Test func aGatewayThatIsNotListedGetsNone() throws {
+        var bench = try Self.bench()
+        bench.machine.gatewaysListed([NodeID("h")])
+        #expect(marker(&bench).isEmpty)
+        bench.machine.gatewaysListed([NodeID("g")])
+        #expect(marker(&bench) == ["g:marker 100-2"])
     }
 
     @Test func onlyGatewaysThatTakeMarkersGetThem() throws {

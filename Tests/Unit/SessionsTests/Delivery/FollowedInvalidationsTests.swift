@@ -8,8 +8,10 @@ import Testing
     private static func history(
         _ entries: [(String, UInt64)], generation: UInt64, mark: String = "m"
     ) -> Invalidations {
-        var fields: [String: (version: UInt64, value: String)] = ["mark": (1, mark)]
-        for (subject, version) in entries { fields[subject] = (version, "1") }
+        var fields: [String: (version: UInt64, value: String)] = ["history": (1, mark)]
+        for (number, (subject, version)) in entries.enumerated() {
+            fields["entry \(number) \(subject)"] = (version, "1")
+        }
         return Invalidations(fields: fields, generation: generation)
     }
 

@@ -5,7 +5,7 @@
 import Foundation
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+    import FoundationNetworking
 #endif
 
 public struct ConnectorConfig: Hashable, Sendable {
