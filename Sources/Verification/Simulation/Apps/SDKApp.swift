@@ -184,7 +184,7 @@ final class SDKApp {
             case .lost: lost()
             case .status(.reconnecting): lost()
             case .status: break
-            case .request, .cancel, .invalidated: preconditionFailure("\(action) is not simulated")
+            case .request, .cancel, .invalidated, .waited: preconditionFailure("\(action) is not simulated")
             }
         }
         if !link.isReady, feeds.values.contains(where: \.isConfirmed) {

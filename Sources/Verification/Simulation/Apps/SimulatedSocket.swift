@@ -159,6 +159,7 @@ final class SimulatedSocket: SimulatedSession {
             case .stop(let id):
                 results.ended(id: id)
                 if let operation = operations.removeValue(forKey: id) { gateway.unsubscribe(operation) }
+            case .wait: preconditionFailure("apps do not wait here")
             case .refuse, .withdrawRefusal, .rerun, .end: preconditionFailure("\(action) is of another protocol")
             }
         }
