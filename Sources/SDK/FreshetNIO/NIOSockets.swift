@@ -193,10 +193,9 @@ private final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHan
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        let seconds = head.headers.first(name: "retry-after").flatMap { Int64($0) }
         socket.ended(
             nil, "the server answered the WebSocket handshake with status \(head.status.code)",
-            retryAfterMs: seconds.map { min(max($0, 0), 86_400) * 1_000 },
+            retryAfterMs: TransportResponse.retryAfterMs(head.headers.first(name: "retry-after")),
             end: .refused(status: Int(head.status.code)))
         context.close(promise: nil)
     }

@@ -9,6 +9,8 @@ package struct QueueMachine: Sendable {
     private struct Entry: Sendable {
         var mutation: QueuedMutation
         var isSending = false
+        /// An attempt left open whether the mutation was applied.
+        var mayBeApplied = false
     }
 
     private let limits: QueueLimits
@@ -29,7 +31,9 @@ package struct QueueMachine: Sendable {
     /// Mutations of an earlier run, in their order.
     package mutating func load(_ saved: [QueuedMutation], nowMs: Int64) -> [QueueAction] {
         let known = Set(entries.map(\.mutation.id))
-        entries.insert(contentsOf: saved.filter { !known.contains($0.id) }.map { Entry(mutation: $0) }, at: 0)
+        let new = saved.filter { !known.contains($0.id) }
+        entries.insert(
+            contentsOf: new.map { Entry(mutation: $0, mayBeApplied: $0.firstSentAtMs != nil) }, at: 0)
         return pump(nowMs)
     }
 
@@ -61,9 +65,23 @@ package struct QueueMachine: Sendable {
         return pump(nowMs)
     }
 
-    package mutating func answered(id: String, _ answer: MutationAnswer, nowMs: Int64) -> [QueueAction] {
+    /// Forgets that a mutation was sent, since it was not applied, unless an earlier attempt left that open. Called
+    /// before `answered`: until then it is not sent again.
+    package mutating func unsent(id: String) -> [QueueAction] {
+        guard let index = entries.firstIndex(where: { $0.mutation.id == id && $0.isSending }),
+            !entries[index].mayBeApplied
+        else { return [] }
+        entries[index].mutation.firstSentAtMs = nil
+        return [.save(entries[index].mutation)]
+    }
+
+    /// - Parameter mayBeApplied: an attempt of this sending left open whether the mutation was applied.
+    package mutating func answered(
+        id: String, _ answer: MutationAnswer, mayBeApplied: Bool = false, nowMs: Int64
+    ) -> [QueueAction] {
         guard let index = entries.firstIndex(where: { $0.mutation.id == id && $0.isSending }) else { return [] }
         entries[index].isSending = false
+        if mayBeApplied { entries[index].mayBeApplied = true }
         let mutation = entries[index].mutation
         switch answer {
         case .applied:
@@ -71,9 +89,10 @@ package struct QueueMachine: Sendable {
             (failures, retryAtMs) = (0, nil)
             return [.delete(id: id), .applied(mutation)] + pump(nowMs)
         case .refused(let error):
-            entries.remove(at: index)
+            let entry = entries.remove(at: index)
             (failures, retryAtMs) = (0, nil)
-            return [.delete(id: id), .failed(mutation, error)] + pump(nowMs)
+            return [.delete(id: id), .failed(mutation, entry.mayBeApplied ? error.afterOpenAttempt : error)]
+                + pump(nowMs)
         case .unanswered(let retryAfterMs):
             delay(retryAfterMs, nowMs)
             return []

@@ -210,10 +210,18 @@ package final class FileStore: Sendable {
         queue.asyncWrite({ db in for key in keys { try Self.remove(key.text, scope, db) } }, completion: { _, _ in })
     }
 
-    /// Empties the cache of all users. Mutations that wait stay.
-    package func clear() async {
-        try? await queue.write { db in
-            for table in ["reference", "entity", "result"] { try db.execute(sql: "DELETE FROM \(table)") }
+    /// Empties the cache of all users. Mutations that wait stay. It is done also if the caller's task is cancelled.
+    /// - Throws: `FreshetError.storage`: nothing is removed.
+    package func clear() async throws(FreshetError) {
+        let clearing = Task { [queue] in
+            try await queue.write { db in
+                for table in ["reference", "entity", "result"] { try db.execute(sql: "DELETE FROM \(table)") }
+            }
+        }
+        do {
+            try await clearing.value
+        } catch {
+            throw FreshetError(.storage, "the cache cannot be emptied: \(error)")
         }
     }
 

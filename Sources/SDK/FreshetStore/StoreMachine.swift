@@ -28,6 +28,8 @@ package struct StoreMachine: Sendable {
         var results: Set<ResultKey> = []
         /// When the server last sent it, or a mutation changed it.
         var writtenAt: UInt64
+        /// The time, in `uses`, as of which the server last sent it.
+        var sentAt: UInt64 = 0
         var bytes: Int
         /// A mutation deleted it; a later result that contains it shows it again.
         var isDeleted = false
@@ -36,6 +38,8 @@ package struct StoreMachine: Sendable {
     private struct Layer: Sendable {
         let id: String
         let changes: [(row: EntityID, change: OptimisticChange)]
+        /// When its mutation was first sent; before, no row of the server can contain it.
+        var sentAt: UInt64?
     }
 
     /// The bound on the estimated memory of results that nobody follows, with their rows.
@@ -165,7 +169,7 @@ package struct StoreMachine: Sendable {
         _ id: EntityID, _ sent: EntityRecord, _ asOf: UInt64?, _ outcome: inout StoreOutcome
     ) -> EntityRecord? {
         guard var entity = entities[id] else {
-            entities[id] = Entity(record: sent, writtenAt: uses, bytes: sent.bytes)
+            entities[id] = Entity(record: sent, writtenAt: uses, sentAt: asOf ?? uses, bytes: sent.bytes)
             bytes += sent.bytes
             outcome.note(nil, shown(id))
             return sent
@@ -175,8 +179,9 @@ package struct StoreMachine: Sendable {
             // Only fields that nothing else has brought.
             for entry in entity.record.fields { newer[entry.key] = entry.value }
         } else {
-            entities[id]?.writtenAt = uses
             entity.writtenAt = uses
+            entity.sentAt = asOf ?? uses
+            entities[id] = entity
         }
         let returns = entity.isDeleted && entity.writtenAt == uses
         let names = newer.entries.filter { entity.record.fields[$0.key] != $0.value }.map(\.key)
@@ -301,16 +306,30 @@ package struct StoreMachine: Sendable {
         }
     }
 
-    /// The mutation was applied: the changes count as sent by the server, until it sends its own.
+    /// The mutation is being sent: from now on, rows that the server sends may contain what it changes.
+    package mutating func sending(_ id: String) {
+        guard let index = layers.firstIndex(where: { $0.id == id }), layers[index].sentAt == nil else { return }
+        uses += 1
+        layers[index].sentAt = uses
+    }
+
+    /// The mutation was not applied by what was sent.
+    package mutating func unsent(_ id: String) {
+        if let index = layers.firstIndex(where: { $0.id == id }) { layers[index].sentAt = nil }
+    }
+
+    /// The mutation was applied: the changes count as sent by the server, until it sends its own. A row that it has
+    /// sent since the mutation was first sent stays as it is: it has the change, or later ones, or is sent again soon.
     package mutating func commit(_ id: String) -> StoreOutcome {
         guard let index = layers.firstIndex(where: { $0.id == id }) else { return StoreOutcome() }
         let layer = layers[index]
+        let due = layer.changes.filter { (entities[$0.row]?.sentAt ?? 0) < layer.sentAt ?? .max }
         uses += 1
         var outcome = changing(layer) { store in
             store.removeLayer(at: index)
-            for (row, change) in layer.changes { store.settle(row, change) }
+            for (row, change) in due { store.settle(row, change) }
         }
-        for (row, change) in layer.changes {
+        for (row, change) in due {
             guard let entity = entities[row], let key = entity.results.min(), let result = results[key] else {
                 continue
             }

@@ -101,6 +101,13 @@ public struct TransportResponse: Sendable {
     }
 }
 
+extension TransportResponse {
+    /// The value of the header `Retry-After` in seconds, at most a day.
+    package static func retryAfterMs(_ value: String?) -> Int64? {
+        value.flatMap { Int64($0) }.map { min(max($0, 0), 86_400) * 1_000 }
+    }
+}
+
 /// A request without a response.
 public struct TransportFailure: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {

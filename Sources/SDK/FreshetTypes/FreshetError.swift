@@ -115,11 +115,45 @@ extension FreshetError {
             case "OUTCOME_UNKNOWN": .outcomeUnknown
             case "ALREADY_APPLIED": .alreadyApplied
             case let code? where Self.retryableCodes.contains(code): .unavailable
-            default: .refused
+            case .some: .refused
+            // Every error of the server has a code; this one is of something in between.
+            case nil: .unavailable
             }
         self.init(
             code, cause?.message ?? "the server gave no reason", serverCode: cause?.code, errors: errors,
             partialData: partialData, retryAfterMs: retryAfterMs ?? cause?.extensions["retryAfterMs"]?.intValue)
+    }
+
+    /// The codes of answers for which the server has looked at the mutation's key: an earlier attempt cannot have been
+    /// applied unnoticed. Tokens, rights and variables are checked before (docs/reference/idempotency.md).
+    private static let codesBehindTheKey: Set<String> = [
+        "CONSTRAINT_VIOLATION", "IDEMPOTENCY_KEY_REUSED", "ALREADY_APPLIED",
+    ]
+
+    /// Whether a mutation may have been applied that was answered like this.
+    package var leavesOpen: Bool {
+        switch code {
+        case .timeout, .outcomeUnknown: true
+        case .offline: serverCode == Self.lostAnswer
+        // With other codes an earlier attempt has the key, or it is not the server that answers.
+        case .unavailable: !["LIMIT_EXCEEDED", "TIMEOUT", "UNAVAILABLE"].contains(serverCode)
+        default: false
+        }
+    }
+
+    /// The `serverCode` of an `.offline` whose request the server may have received.
+    package static let lostAnswer = "LOST_ANSWER"
+
+    /// The meaning of the last error of a mutation of which an earlier attempt left open whether it was applied.
+    package var afterOpenAttempt: FreshetError {
+        switch code {
+        case .refused, .unauthenticated, .userChanged:
+            if let serverCode, Self.codesBehindTheKey.contains(serverCode) { return self }
+            return FreshetError(
+                .outcomeUnknown, "an earlier attempt may have been applied; the last one failed: \(message)",
+                serverCode: serverCode, errors: errors, partialData: partialData, retryAfterMs: retryAfterMs)
+        default: return self
+        }
     }
 
     /// Some fields of a mutation failed, and the others were committed: whatever the reason, the same mutation would

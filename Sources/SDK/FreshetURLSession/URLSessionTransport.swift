@@ -13,7 +13,22 @@ public final class URLSessionTransport: Transport {
     private let endpoint: ServerEndpoint
     private let session: URLSession
 
-    public convenience init(_ endpoint: ServerEndpoint, configuration: URLSessionConfiguration = .default) {
+    /// A configuration for links: neither results nor cookies are kept on disk, and each live query may hold a
+    /// connection, where WebSockets are blocked and there is no HTTP/2.
+    public static var configuration: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        configuration.httpMaximumConnectionsPerHost = 128
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        return configuration
+    }
+
+    public convenience init(
+        _ endpoint: ServerEndpoint, configuration: URLSessionConfiguration = URLSessionTransport.configuration
+    ) {
         self.init(endpoint, session: URLSession(configuration: configuration))
     }
 
@@ -185,7 +200,9 @@ private final class URLSessionSocket: SocketConnection {
             } catch {
                 let code = task.closeCode == .invalid ? nil : UInt16(clamping: task.closeCode.rawValue)
                 let reason = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? "\(error)"
-                onEvent(.closed(code: code, reason: reason, retryAfterMs: nil, end: end(error)))
+                let head = task.response as? HTTPURLResponse
+                let retryAfterMs = TransportResponse.retryAfterMs(head?.value(forHTTPHeaderField: "Retry-After"))
+                onEvent(.closed(code: code, reason: reason, retryAfterMs: retryAfterMs, end: end(error)))
                 return
             }
         }

@@ -11,6 +11,10 @@ import SeededRandom
 import TestSupport
 import Testing
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// The Swift SDK behind networks that cut links or do not let them through, against one node.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct SwiftSDKNetworkTests {
@@ -93,6 +97,9 @@ struct SwiftSDKNetworkTests {
 
     /// The transport of Apple's systems, as far as Linux has it.
     private func requestsTravelOverURLSession(_ port: Int) async throws {
+        let configuration = URLSessionTransport.configuration
+        #expect(configuration.urlCache == nil && configuration.httpCookieStorage == nil)
+        #expect(configuration.httpMaximumConnectionsPerHost > 100)
         func auctions(_ port: Int) -> AuctionsConnector {
             AuctionsConnector(
                 link: ConnectorLink(AuctionsConnector.identity, at: "http://127.0.0.1:\(port)", cache: .off) {

@@ -91,6 +91,42 @@ struct CacheTests {
         #expect(try await auctions.listLots().get(.cacheOnly).data == read.data)
     }
 
+    /// A result that was asked for before an invalidation may be what is to be dropped: it is not kept.
+    @Test(arguments: [false, true])
+    func anAnswerOfBeforeAnInvalidationIsNotKept(isCleared: Bool) async throws {
+        let server = ScriptedServer()
+        let auctions = server.auctions()
+        func isCached() async throws -> Bool {
+            do throws(FreshetError) {
+                _ = try await auctions.listLots().get(.cacheOnly)
+                return true
+            } catch {
+                guard error.code == .notCached else { throw error }
+                return false
+            }
+        }
+        server.set(ClosingSoon.self, to: ["lots": []])
+        server.setLots([1: 5])
+        var live = auctions.closingSoon().live().makeAsyncIterator()
+        _ = try await state(&live) { $0.isConfirmed }
+        _ = try await auctions.listLots().get()
+        let requests = server.requests.count
+        server.holdAnswers()
+        let reading = Task { try await auctions.listLots().get(.serverOnly) }
+        try await waitUntil("the request") { server.requests.count == requests + 1 }
+        if isCleared {
+            try await auctions.clear()
+        } else {
+            let drop: AnyValue = ["position": "1-m", "drop": [["operation": "auctions/ListLots"]]]
+            server.push(["type": "ping", "payload": ["freshet": ["invalidations": drop]]])
+            try await waitUntil("the invalidation") { try await !isCached() }
+        }
+        server.releaseAnswers()
+        #expect(try await reading.value.data.lots.count == 1)
+        #expect(try await !isCached())
+        withExtendedLifetime(live) {}
+    }
+
     /// Row 12: the app works while the network is interrupted, also after a restart.
     @Test func aPersistentCacheSurvivesARestartAndAMemoryCacheDoesNot() async throws {
         try await withFolder { folder in

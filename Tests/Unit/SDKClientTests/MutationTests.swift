@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct MutationTests {
-    private static let bid: AnyValue = ["bid_insert": ["id": "000000000000000000000000000000aa"], "lot_update": nil]
+    static let bid: AnyValue = ["bid_insert": ["id": "000000000000000000000000000000aa"], "lot_update": nil]
 
     /// Seed row 5.
     @Test func aMutationReturnsItsTypedKey() async throws {
@@ -79,7 +79,7 @@ struct MutationTests {
         #expect(server.requests.map(\.idempotencyKey) == Array(repeating: key.description, count: 3))
     }
 
-    private static func refusal(
+    static func refusal(
         _ status: Int, _ code: String, of field: String = "bid_insert"
     ) -> Result<TransportResponse, TransportFailure> {
         let body = #"{"data":{"\#(field)":null},"errors":[{"message":"m","extensions":{"code":"\#(code)"}}]}"#
@@ -137,7 +137,8 @@ struct MutationTests {
     /// The page of a proxy, or of a network that wants a login, is no answer of the server.
     @Test(arguments: [
         (200, "<html>Log in</html>"), (302, ""), (403, "<html>Blocked</html>"), (404, #"{"message":"no route"}"#),
-        (407, ""), (502, "<html>Bad gateway</html>"),
+        (407, ""), (502, "<html>Bad gateway</html>"), (502, #"{"errors":[{"message":"no upstream"}]}"#),
+        (408, #"{"errors":[{"message":"slow","extensions":{"code":"BAD_REQUEST"}}]}"#),
     ])
     func aPageInBetweenRefusesNothing(status: Int, page: String) async throws {
         let server = ScriptedServer()

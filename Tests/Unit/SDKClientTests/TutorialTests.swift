@@ -118,6 +118,8 @@ struct TutorialTests {
     @Test func aMutationRuns() async throws {
         let (_, auctions) = served()
         let lot = try #require(try await auctions.listLots().get().data.lots.first)
+        var printed: [String] = []
+        func print(_ line: String) { printed.append(line) }
         do {
             let bid = try await auctions.placeBid(lotId: lot.id, category: lot.category, amount: 100).run()
             print("placed \(bid.data.bid_insert.id)")
@@ -128,6 +130,7 @@ struct TutorialTests {
             default: print("\(error)")
             }
         }
+        #expect(printed == ["placed \(lotID(9))"])
     }
 
     @Test func aBidWaitsInTheQueue() async throws {

@@ -241,8 +241,27 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
             let again = try FileStore(path: path, bytesMax: 1 << 20)
             #expect(await again.mutations(scope: "u").map(\.id) == ["m0", "m2"])
             #expect(await again.mutations(scope: "v").isEmpty)
-            await again.clear()
+            try await again.clear()
             #expect(await again.mutations(scope: "u").count == 2)
+        }
+    }
+
+    @Test func clearEmptiesTheFileOrSaysThatItDoesNot() async throws {
+        try await withFile { file, _ in
+            var store = StoreMachine(bytesMax: 1 << 20)
+            let outcome = store.write(Self.key("L"), Self.rows(3), lots, revision: "1", atMs: 7)
+            file.save(outcome.saved, scope: "u", nowMs: 7)
+            #expect(await file.bytes() > 0)
+            // The task of the caller is cancelled from the start.
+            let clearing = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await file.clear()
+            }
+            try await clearing.value
+            #expect(await file.bytes() == 0)
+            file.close()
+            let error = await #expect(throws: FreshetError.self) { try await file.clear() }
+            #expect(error?.code == .storage)
         }
     }
 

@@ -157,6 +157,54 @@ extension [QueueAction] {
         #expect(actions.sent == ["new"])
     }
 
+    /// A mutation that never left the device is not given up, however long it waits.
+    @Test func oneThatDidNotReachTheServerCountsAsNeverSent() throws {
+        var queue = QueueMachine()
+        _ = queue.setOnline(true, nowMs: 0)
+        _ = try queue.enqueue(mutation("a"), nowMs: 0)
+        #expect(queue.unsent(id: "a") == [.save(mutation("a"))])
+        _ = queue.answered(id: "a", .unanswered(retryAfterMs: nil), nowMs: 0)
+        let lateMs: Int64 = 30 * 3_600_000
+        let again = mutation("a", sentAtMs: lateMs)
+        #expect(queue.setOnline(true, nowMs: lateMs) == [.save(again), .send(again)])
+        // After an attempt that may have been applied, the time of the first one counts.
+        _ = queue.answered(id: "a", .unanswered(retryAfterMs: nil), mayBeApplied: true, nowMs: lateMs)
+        #expect(queue.tick(nowMs: lateMs + 1_000) == [.send(again)])
+        #expect(queue.unsent(id: "a") == [])
+        _ = queue.answered(id: "a", .unanswered(retryAfterMs: nil), nowMs: lateMs + 1_000)
+        let actions = queue.setOnline(true, nowMs: 2 * lateMs)
+        guard case .failed(_, let error)? = actions.last else {
+            Issue.record("\(actions)")
+            return
+        }
+        #expect(error.code == .outcomeUnknown)
+    }
+
+    /// A refusal that the server decided without the key says nothing about an earlier attempt, of an earlier run too.
+    @Test(arguments: [false, true])
+    func aRefusalAfterAnOpenAttemptLeavesTheOutcomeOpen(isOfAnEarlierRun: Bool) throws {
+        for (code, expected) in [
+            ("PERMISSION_DENIED", FreshetError.Code.outcomeUnknown), ("CONSTRAINT_VIOLATION", .refused),
+        ] {
+            var queue = QueueMachine()
+            _ = queue.setOnline(true, nowMs: 0)
+            if isOfAnEarlierRun {
+                _ = queue.load([mutation("a", sentAtMs: 0)], nowMs: 0)
+            } else {
+                _ = try queue.enqueue(mutation("a"), nowMs: 0)
+                _ = queue.answered(id: "a", .unanswered(retryAfterMs: nil), mayBeApplied: true, nowMs: 0)
+                _ = queue.tick(nowMs: 500)
+            }
+            let refusal = FreshetError(.refused, "no", serverCode: code)
+            let actions = queue.answered(id: "a", .refused(refusal), nowMs: 600)
+            guard case .failed(_, let error)? = actions.last else {
+                Issue.record("\(actions)")
+                continue
+            }
+            #expect(error.code == expected && error.serverCode == code)
+        }
+    }
+
     /// Random losses of link, answer and process against a server that applies each key once.
     @Test func eachMutationIsAppliedOnceAndInOrder() throws {
         for seed in 0..<UInt64(10_000 * FuzzLength.factor) {
@@ -193,11 +241,14 @@ extension [QueueAction] {
                 guard !flying.isEmpty else { return }
                 let mutation = flying.remove(at: random.below(flying.count))
                 if isLossy, random.below(3) == 0 {
+                    if random.below(2) == 0 { perform(queue.unsent(id: mutation.id)) }
                     return perform(queue.answered(id: mutation.id, .unanswered(retryAfterMs: nil), nowMs: nowMs))
                 }
                 if !applied.contains(mutation.id) { applied.append(mutation.id) }
                 if isLossy, random.below(3) == 0 {
-                    return perform(queue.answered(id: mutation.id, .unanswered(retryAfterMs: nil), nowMs: nowMs))
+                    return perform(
+                        queue.answered(
+                            id: mutation.id, .unanswered(retryAfterMs: nil), mayBeApplied: true, nowMs: nowMs))
                 }
                 perform(queue.answered(id: mutation.id, .applied, nowMs: nowMs))
             }

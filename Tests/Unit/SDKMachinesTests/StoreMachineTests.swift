@@ -216,6 +216,39 @@ extension StoreMachine {
         #expect(store.document("List") == list)
     }
 
+    /// A bid is applied, its answer lost, and a higher one comes before the answer is repeated.
+    @Test func aRowThatTheServerSentSinceStaysAsItIs() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        _ = store.apply("m", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 100])])
+        // The mutation is not sent yet, so this cannot contain what it changes.
+        _ = store.put("List", ["lots": [["id": "a", "price": 50], ["id": "b", "price": 2]]], lots)
+        store.sending("m")
+        var other = store
+        #expect(other.commit("m").saved.first?.records.values.first?.fields["price"] == 100)
+        #expect(other.document("List")?["lots"]?[0]?["price"] == 100)
+        _ = store.put("One", ["lot": ["id": "a", "price": 105]], lot)
+        store.sending("m")
+        let outcome = store.commit("m")
+        #expect(outcome.saved == [] && outcome.changed == [ResultKey("List"), ResultKey("One")])
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 105)
+        // A read that was asked for before the mutation was sent may be older.
+        let asOf = other.uses
+        _ = other.apply("n", [OptimisticChange(type: "Lot", key: ["b"], fields: ["price": 9])])
+        other.sending("n")
+        _ = other.write(ResultKey("List"), list, lots, revision: "1", atMs: 0, asOf: asOf)
+        _ = other.commit("n")
+        #expect(other.document("List")?["lots"]?[1]?["price"] == 9)
+        // What was not applied when it was sent is not contained.
+        _ = store.apply("o", [OptimisticChange(type: "Lot", key: ["b"], fields: ["price": 9])])
+        store.sending("o")
+        store.unsent("o")
+        _ = store.put("List", list, lots)
+        store.sending("o")
+        _ = store.commit("o")
+        #expect(store.document("List")?["lots"]?[1]?["price"] == 9)
+    }
+
     @Test func anOptimisticDeletionHidesTheRow() {
         var store = StoreMachine(bytesMax: 1 << 20)
         _ = store.put("List", list, lots)

@@ -13,7 +13,10 @@ import Testing
         var results: [String: [(id: String, names: [String])]] = [:]
         var fields: [String: [String: Int64]] = [:]
         var deleted: Set<String> = []
-        var layers: [(id: String, row: String, name: String, value: Int64?)] = []
+        /// `sentAt`: the step at which the mutation was first sent.
+        var layers: [(id: String, row: String, name: String, value: Int64?, sentAt: Int?)] = []
+        /// The step at which the server last sent a row.
+        var written: [String: Int] = [:]
 
         func document(_ name: String) -> JSONValue? {
             guard let rows = results[name] else { return nil }
@@ -70,7 +73,7 @@ import Testing
             for step in 0..<20 {
                 let name = "R\(random.below(3))"
                 let row = "r\(random.below(4))"
-                switch random.below(7) {
+                switch random.below(8) {
                 case 0, 1, 2:
                     var rows: [(id: String, names: [String])] = []
                     var elements: [JSONValue] = []
@@ -83,6 +86,7 @@ import Testing
                             model.fields["r\(id)", default: [:]][field] = value
                         }
                         model.deleted.remove("r\(id)")
+                        model.written["r\(id)"] = step
                         rows.append(("r\(id)", names))
                         elements.append(.object(object))
                     }
@@ -94,7 +98,7 @@ import Testing
                     model.forget()
                 case 3:
                     let value: Int64? = random.below(4) == 0 ? nil : Int64(random.below(9))
-                    model.layers.append(("m\(step)", row, "p", value))
+                    model.layers.append(("m\(step)", row, "p", value, nil))
                     let fields = value.map { JSONObject([("p", JSONValue.int($0))]) }
                     hear(store.apply("m\(step)", [OptimisticChange(type: "Lot", key: [.string(row)], fields: fields)]))
                 case 4:
@@ -104,6 +108,8 @@ import Testing
                         hear(store.revert(layer.id))
                     } else {
                         hear(store.commit(layer.id))
+                        // A row that the server has sent since is as it says.
+                        if model.written[layer.row, default: 0] > layer.sentAt ?? .max { break }
                         if let value = layer.value {
                             if model.fields[layer.row] != nil { model.fields[layer.row]?[layer.name] = value }
                         } else if model.results.values.contains(where: { $0.contains { $0.id == layer.row } }) {
@@ -111,6 +117,11 @@ import Testing
                         }
                     }
                 case 5:
+                    guard !model.layers.isEmpty else { continue }
+                    let index = random.below(model.layers.count)
+                    model.layers[index].sentAt = model.layers[index].sentAt ?? step
+                    store.sending(model.layers[index].id)
+                case 6:
                     model.results[name] = nil
                     hear(store.remove(key(name)))
                     model.forget()

@@ -61,6 +61,5 @@ extension LinkEnd {
 }
 
 extension TransportResponse {
-    /// The header `Retry-After` in seconds, at most a day.
-    var retryAfterMs: Int64? { headers["retry-after"].flatMap { Int64($0) }.map { min(max($0, 0), 86_400) * 1_000 } }
+    var retryAfterMs: Int64? { Self.retryAfterMs(headers["retry-after"]) }
 }

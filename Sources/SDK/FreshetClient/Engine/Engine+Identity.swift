@@ -11,7 +11,11 @@ extension Engine {
     /// Learns the user and opens the file, once.
     func prepare() async throws(FreshetError) {
         if isStopped { await start() }
-        if scope != nil { return }
+        if scope != nil {
+            // What waits in the file comes before what is new.
+            await queueLoading?.value
+            return
+        }
         if let preparation {
             if let error = await preparation.value { throw error }
             return
@@ -29,15 +33,21 @@ extension Engine {
         } catch {
             return error
         }
-        if let user = auth.user {
-            // Without a token, so that cached data can be shown offline.
-            await adopt(Identity(token: nil, user: await user()).scope)
+        // Without a token, so that cached data can be shown offline.
+        if let named = await namedScope() {
+            await adopt(named)
             return nil
         }
         switch await fetchIdentity() {
         case .success: return nil
         case .failure(let error): return error
         }
+    }
+
+    /// The scope of the user as the app names them; nil: the token says who it is.
+    private func namedScope() async -> String? {
+        guard let user = auth.user else { return nil }
+        return Identity(token: nil, user: await user() ?? "").scope
     }
 
     private func openFile() throws(FreshetError) {
@@ -132,7 +142,9 @@ extension Engine {
             (feeds, keys) = ([:], [:])
             perform(link.identityChanged(nowMs: time.nowMs))
         }
-        await loadQueue(new)
+        let loading = Task { await loadQueue(new) }
+        queueLoading = loading
+        await loading.value
     }
 
     /// The app says that its user or token has changed.
@@ -143,7 +155,13 @@ extension Engine {
         switch await fetchIdentity() {
         case .success(let identity):
             if identity.token != former?.token { perform(link.identityChanged(nowMs: time.nowMs)) }
-        case .failure(let error): throw error
+        case .failure(let error):
+            // The former user has left, even if nothing is known of the present one's token.
+            if let named = await namedScope(), named != scope {
+                present = nil
+                await adopt(named)
+            }
+            throw error
         }
     }
 
@@ -172,7 +190,10 @@ extension Engine {
     package func clear() async throws(FreshetError) {
         await stop()
         try openFile()
-        await file?.clear()
+        // What is under way now is not kept; nor is what was read from the file before it was emptied.
+        invalidations += 1
+        try await file?.clear()
+        invalidations += 1
         store = emptyStore()
         showQueue()
         for (key, feed) in feeds {

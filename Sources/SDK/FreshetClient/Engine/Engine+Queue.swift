@@ -13,12 +13,14 @@ extension Engine {
     package var queueRetryAtMs: Int64? { scope.flatMap { queues[$0]?.deadlineMs } }
 
     /// Puts a mutation into the queue; it is kept when this returns.
+    /// - Parameter scope: the user for whom `changes` were made.
     /// - Returns: its id.
+    /// - Throws: `.userChanged` if the user is another one by now; `.queueFull`; `.storage`.
     package func enqueue(
-        _ operation: String, _ variables: JSONObject, group: String, changes: [OptimisticChange]
+        _ operation: String, _ variables: JSONObject, group: String, changes: [OptimisticChange], as scope: String
     ) async throws(FreshetError) -> String {
         try await prepare()
-        guard let scope else { throw FreshetError(.closed, "there is no user") }
+        guard self.scope == scope else { throw Self.userChanged }
         let mutation = QueuedMutation(
             id: UUID().uuidString.lowercased(), operation: operation,
             variables: JSONValue.object(variables).description, group: group,
@@ -38,11 +40,10 @@ extension Engine {
         return mutation.id
     }
 
-    /// The fields of rows that the present user's results show, as they are now.
-    package func shownRows() async throws(FreshetError) -> @Sendable (EntityID) -> JSONObject? {
+    /// The rows that the present user's results show, as they are now.
+    package func shownRows() async throws(FreshetError) -> ShownRows {
         try await prepare()
-        let store = store
-        return { store.fields(of: $0) }
+        return ShownRows(scope: try user(), store: store)
     }
 
     private func newQueue() -> QueueMachine {
@@ -54,8 +55,7 @@ extension Engine {
         let saved = await file?.mutations(scope: scope) ?? []
         guard self.scope == scope else { return }
         var queue = queues[scope] ?? newQueue()
-        _ = queue.load(saved, nowMs: time.wallMs)
-        let actions = queue.setOnline(!isStopped, nowMs: time.wallMs)
+        let actions = queue.load(saved, nowMs: time.wallMs) + queue.setOnline(!isStopped, nowMs: time.wallMs)
         queues[scope] = queue
         unsettled.formUnion(queue.mutations.map(\.id))
         showQueue()
@@ -67,6 +67,7 @@ extension Engine {
     func showQueue() {
         for mutation in scope.flatMap({ queues[$0]?.mutations }) ?? [] {
             apply(store.apply(mutation.id, Self.changes(mutation)))
+            if mutation.firstSentAtMs != nil { store.sending(mutation.id) }
         }
     }
 
@@ -76,6 +77,7 @@ extension Engine {
     }
 
     func setQueueOnline() async {
+        await queueLoading?.value
         guard let scope, !isStopped else { return }
         let actions = queues[scope]?.setOnline(true, nowMs: time.wallMs) ?? []
         await perform(actions, scope)
@@ -116,22 +118,35 @@ extension Engine {
     }
 
     private func send(_ mutation: QueuedMutation, _ scope: String) {
+        if self.scope == scope { store.sending(mutation.id) }
         Task {
             let answer: MutationAnswer
-            do throws(FreshetError) {
+            var mayBeApplied = false
+            do throws(ExecutionFailure) {
                 let variables = (try? JSONParser.parse(mutation.variables))?.objectValue ?? JSONObject()
                 let response = try await execute(mutation.operation, variables, key: mutation.id, as: scope)
                 answers[mutation.id] = MutationData(response)
                 answer = .applied
             } catch {
-                answer = MutationAnswer(error)
+                answer = MutationAnswer(error.error)
+                mayBeApplied = error.mayBeApplied
+                if case .unanswered = answer, !mayBeApplied { await unsent(mutation.id, scope) }
             }
-            let actions = queues[scope]?.answered(id: mutation.id, answer, nowMs: time.wallMs) ?? []
+            let actions =
+                queues[scope]?.answered(
+                    id: mutation.id, answer, mayBeApplied: mayBeApplied, nowMs: time.wallMs) ?? []
             await perform(actions, scope)
             answers[mutation.id] = nil
             emitAll()
             reschedule()
         }
+    }
+
+    /// No attempt of a sending was applied.
+    private func unsent(_ id: String, _ scope: String) async {
+        let actions = queues[scope]?.unsent(id: id) ?? []
+        if !actions.isEmpty, self.scope == scope { store.unsent(id) }
+        await perform(actions, scope)
     }
 
     private func settle(_ mutation: QueuedMutation, _ scope: String, _ error: FreshetError?) {

@@ -21,10 +21,20 @@ extension Engine {
         }
         let user = try user()
         let asOf = store.uses
-        let response = try await execute(query.key.operation, query.variables, key: nil, as: user)
+        let invalidationsBefore = invalidations
+        let response: OperationResponse
+        do throws(ExecutionFailure) {
+            response = try await execute(query.key.operation, query.variables, key: nil, as: user)
+        } catch {
+            throw error.error
+        }
         guard scope == user else { throw Self.userChanged }
         guard response.errors.isEmpty else {
             throw FreshetError(response.errors, partialData: AnyValue(json: response.data))
+        }
+        // It may be of before the invalidation, and then it is nothing to keep.
+        guard invalidations == invalidationsBefore else {
+            return FeedSnapshot(document: response.data, source: .server, fetchedAtMs: time.wallMs)
         }
         // What live queries brought meanwhile may be newer.
         apply(
@@ -51,10 +61,15 @@ extension Engine {
         _ operation: String, _ variables: JSONObject, key: IdempotencyKey = IdempotencyKey()
     ) async throws(FreshetError) -> MutationData {
         try await prepare()
-        return MutationData(try await execute(operation, variables, key: key.description, as: try user()))
+        let user = try user()
+        do throws(ExecutionFailure) {
+            return MutationData(try await execute(operation, variables, key: key.description, as: user))
+        } catch {
+            throw error.mayBeApplied ? error.error.afterOpenAttempt : error.error
+        }
     }
 
-    private func user() throws(FreshetError) -> String {
+    func user() throws(FreshetError) -> String {
         guard let scope else { throw FreshetError(.closed, "there is no user") }
         return scope
     }
@@ -63,15 +78,21 @@ extension Engine {
     /// - Parameters:
     ///   - key: the idempotency key of a mutation; nil for a query.
     ///   - user: the scope of its user. It is never sent with another one's token.
-    /// - Throws: `.userChanged` if they left before it was sent, or sent again; otherwise as `run` and `get`.
+    /// - Throws: the last attempt's error; `.userChanged` if they left before it was sent, or sent again.
     func execute(
         _ operation: String, _ variables: JSONObject, key: String?, as user: String
-    ) async throws(FreshetError) -> OperationResponse {
+    ) async throws(ExecutionFailure) -> OperationResponse {
         var attempts = 0
+        var mayBeApplied = false
         var rejected: String?? = nil
         while true {
-            let identity = try await currentIdentity(rejected: rejected)
-            guard identity.scope == user, scope == user else { throw Self.userChanged }
+            let identity: Identity
+            do throws(FreshetError) {
+                identity = try await currentIdentity(rejected: rejected)
+                guard identity.scope == user, scope == user else { throw Self.userChanged }
+            } catch {
+                throw ExecutionFailure(error: error, mayBeApplied: mayBeApplied)
+            }
             let error: FreshetError
             do throws(FreshetError) {
                 return try await executeOnce(operation, variables, key, identity.token)
@@ -79,17 +100,19 @@ extension Engine {
                 error = failure
             }
             attempts += 1
+            if error.leavesOpen { mayBeApplied = true }
+            let failure = ExecutionFailure(error: error, mayBeApplied: mayBeApplied)
             if error.code == .unauthenticated, rejected == nil, identity.token != nil {
                 // Asked again once; the token may have expired a moment ago.
                 rejected = .some(identity.token)
                 continue
             }
             guard attempts <= options.retriesMax, Self.isRetried(error, isMutation: key != nil), !Task.isCancelled
-            else { throw error }
+            else { throw failure }
             let delayMs = max(Int64(100) << Int64(attempts), error.retryAfterMs ?? 0)
-            guard delayMs < options.requestTimeout.milliseconds else { throw error }
+            guard delayMs < options.requestTimeout.milliseconds else { throw failure }
             await time.sleep(untilMs: time.nowMs + delayMs)
-            if Task.isCancelled { throw error }
+            if Task.isCancelled { throw failure }
         }
     }
 
@@ -100,13 +123,11 @@ extension Engine {
     private static func isRetried(_ error: FreshetError, isMutation: Bool) -> Bool {
         switch error.code {
         case .unavailable: true
-        case .offline: error.serverCode == Self.lostAnswer
+        case .offline: error.serverCode == FreshetError.lostAnswer
         case .timeout, .outcomeUnknown: isMutation
         default: false
         }
     }
-
-    private static let lostAnswer = "LOST_ANSWER"
 
     private func executeOnce(
         _ operation: String, _ variables: JSONObject, _ key: String?, _ token: String?
@@ -137,7 +158,7 @@ extension Engine {
         } catch {
             switch error.kind {
             case .notSent: throw FreshetError(.offline, error.reason)
-            case .lost: throw FreshetError(.offline, error.reason, serverCode: Self.lostAnswer)
+            case .lost: throw FreshetError(.offline, error.reason, serverCode: FreshetError.lostAnswer)
             case .timeout: throw FreshetError(.timeout, error.reason)
             }
         }
@@ -159,7 +180,8 @@ extension Engine {
             let position = response.headers["x-freshet-position"].map(MutationPosition.init(rawValue:))
             return OperationResponse(data: data, errors: errors, position: position)
         }
-        guard !errors.isEmpty else {
+        // A request that arrived too slowly (408) has not run.
+        guard !errors.isEmpty, response.status != 408 else {
             throw FreshetError(
                 .unavailable, "something answered in place of the server, with status \(response.status)",
                 retryAfterMs: response.retryAfterMs)

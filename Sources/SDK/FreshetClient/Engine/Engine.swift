@@ -56,6 +56,8 @@ package actor Engine {
     var present: Identity?
     var preparation: Task<FreshetError?, Never>?
     var fetching: Task<Result<Identity, FreshetError>, Never>?
+    /// Reads the present user's queue from the file.
+    var queueLoading: Task<Void, Never>?
     var isStopped = false
 
     var feeds: [ResultKey: Feed] = [:]
@@ -77,7 +79,8 @@ package actor Engine {
     var status = LinkStatus.idle
     /// Since when a link that worked is gone, in milliseconds since 1970; nil while it works, or nothing needs it.
     var staleSinceMs: Int64?
-    /// The invalidations so far: what is read from the file meanwhile may be invalid.
+    /// The invalidations so far, those by `clear` included: what is read from the file or asked of
+    /// the server meanwhile may be invalid.
     var invalidations = 0
     private var lastNumber = 0
 

@@ -42,6 +42,16 @@ package enum FeedEvent: Sendable {
     case ended(FreshetError)
 }
 
+/// The rows that a user's results show at a time.
+package struct ShownRows: Sendable {
+    /// The user.
+    package let scope: String
+    let store: StoreMachine
+
+    /// Nil if no result shows the row.
+    package func fields(of id: EntityID) -> JSONObject? { store.fields(of: id) }
+}
+
 /// The user of a token, and when a newer token is due.
 struct Identity: Sendable, Hashable {
     let token: String?
@@ -76,6 +86,14 @@ struct Identity: Sendable, Hashable {
         text += String(repeating: "=", count: (4 - text.count % 4) % 4)
         return Data(base64Encoded: text).flatMap { try? JSONParser.parse(Array($0)) }
     }
+}
+
+/// An operation that was not answered, or with an error.
+struct ExecutionFailure: Error {
+    /// That of the last attempt.
+    let error: FreshetError
+    /// Whether an attempt left open whether the mutation was applied.
+    let mayBeApplied: Bool
 }
 
 /// The response to an operation that ran once.

@@ -93,7 +93,7 @@ public final class ConnectorLink: Sendable {
             #if canImport(Network)
                 if options.followsNetwork, case .success(let engine) = engine {
                     state.networkWatch = NetworkWatch { [weak engine] in
-                        Task { await engine?.networkChanged() }
+                        Task { [weak engine] in await engine?.networkChanged() }
                     }
                 }
             #endif
@@ -141,7 +141,7 @@ extension FreshetConnector {
     public func stop() async throws(FreshetError) { await (try link.engine()).stop() }
 
     /// Stops, and empties the cache of all users. Mutations that wait stay, with what they are expected to change.
-    /// - Throws: `.storage` if the cache's file cannot be opened.
+    /// - Throws: `.storage` if the cache's file cannot be opened or emptied.
     public func clear() async throws(FreshetError) { try await link.engine().clear() }
 
     /// Tells that the app's user or token has changed. Live queries of another user end with `userChanged`.

@@ -18,8 +18,8 @@ public struct Mutation<Operation: MutationOperation>: Sendable {
     /// - Parameter key: the server applies it once. An app that wants to try again after an error passes the error's
     ///   `idempotencyKey`, or the one that it made before, also in a later run.
     /// - Throws: with the key: `.offline` if the server is not reached; `.timeout` and `.outcomeUnknown` if it may have
-    ///   been applied; `.refused` with the server's code; `.alreadyApplied` if the answer is no longer there;
-    ///   `.userChanged`.
+    ///   been applied, by an earlier attempt too; `.refused` with the server's code; `.alreadyApplied` if the answer is
+    ///   no longer there; `.unauthenticated`; `.userChanged`.
     public func run(
         key: IdempotencyKey = IdempotencyKey()
     ) async throws(FreshetError) -> MutationResult<Operation.Data> {
@@ -46,14 +46,16 @@ public struct Mutation<Operation: MutationOperation>: Sendable {
     ///   - group: mutations of one group are sent in order, one after the other.
     ///   - edits: what it is expected to change in rows. Results show that at once; it is undone if the server
     ///     refuses.
+    /// - Throws: `.queueFull`; `.storage`; `.userChanged` if another user has signed in meanwhile.
     nonisolated(nonsending) public func enqueue(
         group: String = "", optimistic edits: (inout OptimisticEdits) -> Void = { _ in }
     ) async throws(FreshetError) -> QueuedResult<Operation> {
         let engine = try link.engine()
-        var expected = OptimisticEdits(shown: try await engine.shownRows())
+        let shown = try await engine.shownRows()
+        var expected = OptimisticEdits(shown: { shown.fields(of: $0) })
         edits(&expected)
         let id = try await engine.enqueue(
-            Operation.name, variables.object, group: group, changes: expected.changes)
+            Operation.name, variables.object, group: group, changes: expected.changes, as: shown.scope)
         return QueuedResult(link: link, id: id)
     }
 }
@@ -94,9 +96,9 @@ public struct QueuedResult<Operation: MutationOperation>: Sendable {
     public let id: String
 
     /// Waits for the server's answer, however long that takes.
-    /// - Throws: `.refused` with the server's code; `.outcomeUnknown` if the server may have forgotten the key, or if
-    ///   256 later ones have been answered since; `.alreadyApplied` if it was applied and its answer is
-    ///   not there; `.closed` if the task is cancelled.
+    /// - Throws: `.refused` with the server's code; `.outcomeUnknown` if the server may have forgotten the key, or it
+    ///   refused after an attempt that may have been applied, or if 256 later ones have been answered since;
+    ///   `.alreadyApplied` if it was applied and its answer is not there; `.closed` if the task is cancelled.
     public var value: MutationResult<Operation.Data> {
         get async throws(FreshetError) {
             let outcome = await (try link.engine()).outcome(of: id)

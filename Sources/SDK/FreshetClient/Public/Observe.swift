@@ -89,7 +89,8 @@ public struct SortOrder<Item>: Sendable {
 /// All items of a list, filtered and sorted.
 public struct QuerySnapshot<Item: Sendable>: Sendable {
     public let items: [Item]
-    /// Whether these are the server's present items: the link is up, and no mutation waits in the queue.
+    /// Whether these are the server's present items: the link is up, and no mutation waits in the queue. Between the
+    /// answer to a queued mutation and the next result, rows may have the values that it was expected to bring.
     public let isSynced: Bool
 }
 
