@@ -10,6 +10,8 @@ import JSON
 ///     let auctions = server.connector(AuctionsConnector.self)
 ///     server.set(ListLots.self, to: ["lots": [["id": "…", "title": "A clock"]]])
 ///     server.answer(PlaceBid.self) { variables in .success(["bid_insert": ["id": "…"]]) }
+///
+/// Long, because it stands in for a server's sockets and requests alike.
 public final class ScriptedServer: Sendable {
     public typealias Answer = Result<AnyValue, ResponseError>
 
