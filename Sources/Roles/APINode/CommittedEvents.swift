@@ -92,8 +92,8 @@ package final class CommittedEvents: Sendable {
         }
     }
 
-    /// Whether the outbox has a row in place of several. The query reads many rows, and such a row stays for a while, so
-    /// the answer yes is good for `foldedMs`.
+    /// Whether the outbox has a row in place of several. The query reads many rows, and such a row stays for a while,
+    /// so the answer yes is good for `foldedMs`.
     private func mayBeFolded() async throws(RequestError) -> Bool {
         if state.withLock({ $0.foldedUntil?.isReached == false }) { return true }
         let isFolded: Bool

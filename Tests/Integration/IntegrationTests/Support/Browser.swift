@@ -170,8 +170,8 @@ final class Browser: Sendable {
                   const observer = new MutationObserver(look);
                   const limit = setTimeout(() => {
                     observer.disconnect();
-                    reject(new Error("not there: " + \(JSONValue.string(expression).text) + "\\n" + location.hash + "\\n"
-                      + document.body.innerText.slice(0, 2000)));
+                    reject(new Error(["not there", \(JSONValue.string(expression)), location.hash,
+                      document.body.innerText.slice(0, 2000)].join("\\n")));
                   }, \(Self.limitMs));
                   observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
                   look();
