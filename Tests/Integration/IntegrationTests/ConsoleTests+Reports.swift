@@ -314,6 +314,10 @@ extension ConsoleTests {
         try await says(["why", "ListLots", "--vars", #"{"category": "None"}"#], ["UNCLEAR", "not_followed"], code: 3)
         try await says(["status"], ["All is well"])
 
+        // The page has left its tail, or is about to.
+        _ = try await waitFor("the page's tail to end") { () -> Bool? in
+            try await Self.get(admin, "/admin/v1/recording")["tails"] == 0 ? true : nil
+        }
         let tail = try FreshetProcess(
             ["tail", "--kind", "event"],
             environment: [

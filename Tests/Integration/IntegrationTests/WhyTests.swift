@@ -450,7 +450,7 @@ struct WhyTests {
             try await HTTPLines.follow(
                 admin.address, path: "/admin/v1/tail?kind=events,runs&operation=Everything", { lines.append($0) })
         }
-        try await admin.wait("v1/recording") { $0["tails"]?.intValue == 1 }
+        try await admin.wait("v1/recording") { $0["tails"]?.intValue.map(Int.init) == $0["nodes"]?.arrayValue?.count }
         _ = try await mutate(address, "Add", ["id": "tailed", "category": "Any", "title": "Tailed"])
         let run = try await waitFor("a run in the tail") { lines.data(of: "run") }
         #expect(run["operation"]?.stringValue == "movies/Everything" && run["outcome"]?.stringValue == "changed")

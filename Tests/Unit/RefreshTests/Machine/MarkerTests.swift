@@ -82,6 +82,7 @@ import Testing
 
     @Test func timersDoNotDelayAMarker() throws {
         var bench = Bench(["Q": RefreshFixture.rules(everyMs: 10_000)])
+        bench.machine.gatewaysListed([NodeID("g")])
         _ = bench.finish(bench.announce().runs[0], RefreshFixture.result(1))
         let timer = bench.advance(10_000)
         #expect(timer.runs.count == 1)
