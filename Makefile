@@ -6,7 +6,7 @@ SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
 PREFIX ?= /usr/local
 
-.PHONY: help setup install build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench load hostile clean release
+.PHONY: help setup install build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench bench-report load hostile clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -48,6 +48,13 @@ bench: ## Benchmarks beside bare equivalents and peers; BENCH_FLAGS="--quick --o
 	@deploy/setup.sh $(if $(findstring peers,$(BENCH_FLAGS)),peers)
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
 	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" $(BENCH_FLAGS)
+
+bench-report: ## Every benchmark, peers included, into docs/benchmark-run.md; BENCH_FLAGS=--quick
+	@deploy/setup.sh peers
+	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
+	@set -o pipefail; report=$$(mktemp); trap 'rm -f "$$report"' EXIT; \
+		"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" --all $(BENCH_FLAGS) | tee "$$report" \
+		&& cp "$$report" docs/benchmark-run.md
 
 load: setup ## Load on a running node, and whether every subscriber converged; SCENARIO=FILE LOAD_FLAGS=…
 	swift build -c $(or $(CONFIGURATION),release) --product freshet $(SWIFT_BUILD_FLAGS)

@@ -22,6 +22,9 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Comma-separated: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
     var only: String?
 
+    @Flag(help: "Every part, peers included.")
+    var all = false
+
     @Flag(help: "Shorter runs, for a rough idea.")
     var quick = false
 
@@ -42,7 +45,7 @@ struct Bench: AsyncParsableCommand {
 
     private var parts: [Part] {
         get throws {
-            guard let only else { return Part.withoutPeers }
+            guard let only else { return all ? Part.allCases : Part.withoutPeers }
             let named = try only.split(separator: ",").map { name in
                 guard let part = Part(rawValue: String(name)) else {
                     throw ValidationError("--only: unknown value \"\(name)\"")
@@ -78,6 +81,7 @@ struct Bench: AsyncParsableCommand {
 
     func validate() throws {
         _ = try parts
+        if all, only != nil { throw ValidationError("--all and --only exclude each other") }
         _ = try peerRows
         _ = try clientKinds
         if let sessions, !(1...15_000).contains(sessions) {
@@ -86,13 +90,15 @@ struct Bench: AsyncParsableCommand {
     }
 
     func run() async throws {
-        print(MachineDescription.description, terminator: "\n\n")
+        // The output is a Markdown document (docs/benchmark-run.md).
+        print("# Benchmark run\n\n\(MachineDescription.description)\n")
         var results: [BenchmarkResult] = []
         var failures: [String] = []
         // These fork, too.
         let clients = try ClientGroup()
         let peerClients = try parts.contains(.peers) ? PeerClients() : nil
         for part in try parts {
+            print("## \(part.rawValue)\n")
             fflush(nil)
             do {
                 results += try await run(part, clients, peerClients)
@@ -101,8 +107,9 @@ struct Bench: AsyncParsableCommand {
             }
             print()
         }
+        print("## Summary\n")
         print(BenchmarkResult.table(results))
-        print("load average: \(MachineDescription.loadAverage)")
+        print("\nLoad average afterwards: \(MachineDescription.loadAverage)")
         for failure in failures { print("failed: \(failure)") }
         fflush(nil)
         if !failures.isEmpty { throw ExitCode.failure }

@@ -18,7 +18,7 @@ package enum MachineDescription {
             ("commit", firstLine("git describe --always --dirty 2>/dev/null")),
             ("load average", loadAverage),
         ]
-        return lines.map { "\($0.0): \($0.1)" }.joined(separator: "\n")
+        return lines.map { "- \($0.0): \($0.1)" }.joined(separator: "\n")
     }
 
     /// The load average of the last 1, 5 and 15 minutes, which shows other work on the machine.
