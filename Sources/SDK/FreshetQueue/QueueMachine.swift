@@ -16,6 +16,8 @@ package struct QueueMachine: Sendable {
     private let limits: QueueLimits
     /// Waiting mutations, in the order of enqueueing.
     private var entries: [Entry] = []
+    /// Applied mutations that live queries may not show yet. Bounded by `QueueLimits.unshownMax`.
+    private var unshown: Set<String> = []
     private var isOnline = false
     private var failures = 0
     private var retryAtMs: Int64?
@@ -23,6 +25,9 @@ package struct QueueMachine: Sendable {
     package init(limits: QueueLimits = QueueLimits()) { self.limits = limits }
 
     package var count: Int { entries.count }
+    /// The mutations of which live queries may show less than the server has, or may yet have: those that wait, and
+    /// those that were applied and are waited for.
+    package var pendingCount: Int { entries.count + unshown.count }
     package var mutations: [QueuedMutation] { entries.map(\.mutation) }
 
     /// When `tick` is due; nil: never.
@@ -52,10 +57,11 @@ package struct QueueMachine: Sendable {
         return pump(nowMs)
     }
 
-    /// Whether it makes sense to send: the app has started the connector. Going online ends a delay.
+    /// Whether it makes sense to send: the app has started the connector. Going online ends a delay; going offline
+    /// forgets the mutations that were waited for.
     package mutating func setOnline(_ isOnline: Bool, nowMs: Int64) -> [QueueAction] {
         self.isOnline = isOnline
-        if isOnline { retryAtMs = nil }
+        if isOnline { retryAtMs = nil } else { unshown = [] }
         return pump(nowMs)
     }
 
@@ -75,9 +81,12 @@ package struct QueueMachine: Sendable {
         return [.save(entries[index].mutation)]
     }
 
-    /// - Parameter mayBeApplied: an attempt of this sending left open whether the mutation was applied.
+    /// - Parameters:
+    ///   - position: that of a mutation that was applied. It stays pending until `shown`.
+    ///   - mayBeApplied: an attempt of this sending left open whether the mutation was applied.
     package mutating func answered(
-        id: String, _ answer: MutationAnswer, mayBeApplied: Bool = false, nowMs: Int64
+        id: String, _ answer: MutationAnswer, position: MutationPosition? = nil, mayBeApplied: Bool = false,
+        nowMs: Int64
     ) -> [QueueAction] {
         guard let index = entries.firstIndex(where: { $0.mutation.id == id && $0.isSending }) else { return [] }
         entries[index].isSending = false
@@ -87,7 +96,12 @@ package struct QueueMachine: Sendable {
         case .applied:
             entries.remove(at: index)
             (failures, retryAtMs) = (0, nil)
-            return [.delete(id: id), .applied(mutation)] + pump(nowMs)
+            var actions: [QueueAction] = [.delete(id: id), .applied(mutation)]
+            if let position, isOnline, unshown.count < limits.unshownMax {
+                unshown.insert(id)
+                actions.append(.awaitResults(id: id, position))
+            }
+            return actions + pump(nowMs)
         case .refused(let error):
             let entry = entries.remove(at: index)
             (failures, retryAtMs) = (0, nil)
@@ -98,6 +112,10 @@ package struct QueueMachine: Sendable {
             return []
         }
     }
+
+    /// The wait for an applied mutation has ended: live queries show it, or nothing will tell when they do.
+    /// - Returns: whether it was pending until now.
+    package mutating func shown(id: String) -> Bool { unshown.remove(id) != nil }
 
     /// A mutation was not sent, because the time of sending could not be saved: it is tried again later.
     package mutating func notSent(id: String, nowMs: Int64) {

@@ -34,6 +34,9 @@ package struct QueuedMutation: Hashable, Sendable {
 package struct QueueLimits: Sendable, Hashable {
     /// How many mutations may wait.
     package var countMax: Int
+    /// How many applied mutations are waited for at a time; further ones are not. Less than `LinkLimits.waitsMax`,
+    /// which the app's own waits share.
+    package var unshownMax: Int
     /// How long the server keeps keys (`api.idempotencyKeepMs`), less a margin: a mutation that was sent is not sent
     /// again later than this, because it could be applied twice.
     package var keyKeptMs: Int64
@@ -41,10 +44,11 @@ package struct QueueLimits: Sendable, Hashable {
     package var backoffMaxMs: Int64
 
     package init(
-        countMax: Int = 1_000, keyKeptMs: Int64 = 23 * 3_600_000, backoffMinMs: Int64 = 500,
+        countMax: Int = 1_000, unshownMax: Int = 256, keyKeptMs: Int64 = 23 * 3_600_000, backoffMinMs: Int64 = 500,
         backoffMaxMs: Int64 = 60_000
     ) {
         self.countMax = countMax
+        self.unshownMax = unshownMax
         self.keyKeptMs = keyKeptMs
         self.backoffMinMs = backoffMinMs
         self.backoffMaxMs = backoffMaxMs
@@ -77,6 +81,8 @@ package enum QueueAction: Hashable, Sendable {
     case delete(id: String)
     case send(QueuedMutation)
     case applied(QueuedMutation)
+    /// Wait until live queries show what was committed up to here, and report with `shown`.
+    case awaitResults(id: String, MutationPosition)
     /// It was refused, or its outcome is unknown: undo what it was expected to change and tell the app.
     case failed(QueuedMutation, FreshetError)
 }

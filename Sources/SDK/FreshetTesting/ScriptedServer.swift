@@ -44,6 +44,8 @@ public final class ScriptedServer: Sendable {
         var positions: [String: Int] = [:]
         var waits: [String?] = []
         var waitFailure: ResponseError?
+        var areWaitsHeld = false
+        var heldWaits: [@Sendable () -> Void] = []
         var areAnswersHeld = false
         var heldAnswers: [CheckedContinuation<Void, Never>] = []
         var nextResponses: [Result<TransportResponse, TransportFailure>] = []
@@ -117,8 +119,21 @@ public final class ScriptedServer: Sendable {
     /// The next answers to requests are lost after they were processed.
     public func loseAnswers(_ count: Int) { state.withLock { $0.lostAnswers = count } }
 
-    /// Fails `wait(for:)`; with nil it succeeds again.
+    /// Fails `wait(for:)`, and the connector's own waits for queued mutations; with nil they succeed again.
     public func failWaits(_ error: ResponseError?) { state.withLock { $0.waitFailure = error } }
+
+    /// Answers to waits are held back until `releaseWaits`, as if live queries did not show yet what was committed.
+    public func holdWaits() { state.withLock { $0.areWaitsHeld = true } }
+
+    public func releaseWaits() {
+        let held = state.withLock { state in
+            state.areWaitsHeld = false
+            defer { state.heldWaits = [] }
+            return state.heldWaits
+        }
+        for answer in held { answer() }
+    }
+
     /// Answers to requests are held back after they were made, until `releaseAnswers`. Live queries go on.
     public func holdAnswers() { state.withLock { $0.areAnswersHeld = true } }
 
@@ -151,7 +166,7 @@ public final class ScriptedServer: Sendable {
 
     /// Single requests that arrived, in order.
     public var requests: [Request] { state.withLock { $0.requests } }
-    /// The positions for which `wait(for:)` asked, in order; nil: for none.
+    /// The positions for which the connector waited, those of its queued mutations included; nil: for none.
     public var waits: [MutationPosition?] {
         state.withLock { state in state.waits.map { $0.map(MutationPosition.init(rawValue:)) } }
     }
@@ -217,7 +232,7 @@ public final class ScriptedServer: Sendable {
     }
 
     /// Answers a ping. Live queries have the present results by then: they get them at once.
-    private func ponged(_ payload: JSONValue?, _ onEvent: @Sendable (SocketEvent) -> Void) {
+    private func ponged(_ payload: JSONValue?, _ onEvent: @escaping @Sendable (SocketEvent) -> Void) {
         guard let id = payload?["freshet"]?["wait"]?["id"] else {
             return onEvent(.text(Array(#"{"type":"pong"}"#.utf8)))
         }
@@ -227,7 +242,12 @@ public final class ScriptedServer: Sendable {
         }
         var waited: JSONObject = ["id": id]
         if let failure { waited["error"] = ["code": .string(failure.code ?? ""), "message": .string(failure.message)] }
-        onEvent(.text(JSONWriter.compact(["type": "pong", "payload": ["freshet": ["waited": .object(waited)]]])))
+        let pong = JSONWriter.compact(["type": "pong", "payload": ["freshet": ["waited": .object(waited)]]])
+        let isHeld = state.withLock { state in
+            if state.areWaitsHeld { state.heldWaits.append { onEvent(.text(pong)) } }
+            return state.areWaitsHeld
+        }
+        if !isHeld { onEvent(.text(pong)) }
     }
 
     /// Sends the result of an operation to its subscriptions.

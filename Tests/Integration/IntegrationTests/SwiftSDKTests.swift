@@ -85,6 +85,33 @@ struct SwiftSDKTests {
         }
     }
 
+    /// The answer to a queued mutation comes before or after the result that shows it: a synced snapshot shows it.
+    @Test func syncedSnapshotsShowWhatWasApplied() async throws {
+        try await withCluster { cluster, _ in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            let auctions = AuctionsConnector(at: "\(node.address)", cache: .memory())
+            var snapshots = auctions.observeQuery(auctions.listLots(category: "Clocks"), \.lots).makeAsyncIterator()
+            var first: ListLots.Data.Lot?
+            while let snapshot = try await snapshots.next() {
+                first = snapshot.items.first
+                if snapshot.isSynced { break }
+            }
+            let lot = try #require(first)
+            for number in 1...20 {
+                // Nothing is expected, so only a result of the server shows it. A state of before is not read: the
+                // newest one has the mutation pending.
+                let edit = auctions.editLot(id: lot.id, category: "Clocks", description: "edit \(number)")
+                _ = try await edit.enqueue().value
+                while let snapshot = try await snapshots.next() {
+                    guard snapshot.isSynced else { continue }
+                    let edited = snapshot.items.first { $0.id == lot.id }
+                    #expect(edited?.description == "edit \(number)")
+                    break
+                }
+            }
+        }
+    }
+
     /// The node is killed and comes back: the loss is shown, and what changed meanwhile comes.
     @Test func aLostNodeIsShownAndTheQueryGoesOn() async throws {
         try await withCluster { cluster, _ in

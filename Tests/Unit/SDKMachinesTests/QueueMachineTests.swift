@@ -205,6 +205,36 @@ extension [QueueAction] {
         }
     }
 
+    /// An applied mutation is pending until live queries show it; without a position nothing tells when they do.
+    @Test func anAppliedMutationIsPendingUntilItIsShown() throws {
+        let position = MutationPosition(rawValue: "p")
+        var queue = QueueMachine(limits: QueueLimits(unshownMax: 2))
+        _ = queue.setOnline(true, nowMs: 0)
+        func apply(_ id: String, _ position: MutationPosition?) throws -> QueueAction? {
+            _ = try queue.enqueue(mutation(id), nowMs: 0)
+            return queue.answered(id: id, .applied, position: position, nowMs: 0).last
+        }
+        #expect(try apply("a", nil) == .applied(mutation("a", sentAtMs: 0)))
+        #expect(queue.pendingCount == 0)
+        #expect(try apply("b", position) == .awaitResults(id: "b", position))
+        #expect(queue.count == 0 && queue.pendingCount == 1)
+        #expect(queue.shown(id: "b") && queue.pendingCount == 0)
+        #expect(!queue.shown(id: "b") && !queue.shown(id: "a"))
+        // The bound.
+        for id in ["c", "d"] { #expect(try apply(id, position) == .awaitResults(id: id, position)) }
+        #expect(try apply("e", position) == .applied(mutation("e", sentAtMs: 0)))
+        #expect(queue.pendingCount == 2)
+        // A stop or another user forgets them, and one that is answered after it.
+        _ = try queue.enqueue(mutation("f"), nowMs: 0)
+        #expect(queue.pendingCount == 3)
+        _ = queue.setOnline(false, nowMs: 0)
+        #expect(queue.pendingCount == 1 && !queue.shown(id: "c"))
+        #expect(
+            queue.answered(id: "f", .applied, position: position, nowMs: 0)
+                == [.delete(id: "f"), .applied(mutation("f", sentAtMs: 0))])
+        #expect(queue.pendingCount == 0)
+    }
+
     /// Random losses of link, answer and process against a server that applies each key once.
     @Test func eachMutationIsAppliedOnceAndInOrder() throws {
         for seed in 0..<UInt64(10_000 * FuzzLength.factor) {
@@ -232,6 +262,7 @@ extension [QueueAction] {
                         #expect(saved.contains(mutation), "seed \(seed): sent before it was saved")
                         flying.append(mutation)
                     case .applied(let mutation): told.append(mutation.id)
+                    case .awaitResults: break
                     case .failed(let mutation, _): Issue.record("seed \(seed): \(mutation.id) failed")
                     }
                 }

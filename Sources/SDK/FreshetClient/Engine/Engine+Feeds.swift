@@ -115,12 +115,17 @@ extension Engine {
     }
 
     private func unconfirm(_ key: ResultKey, _ error: FreshetError?) {
-        guard var snapshot = feeds[key]?.snapshot else { return }
-        if snapshot.isConfirmed { snapshot.staleSinceMs = time.wallMs }
-        snapshot.isConfirmed = false
-        snapshot.error = error
-        feeds[key]?.snapshot = snapshot
+        guard feeds[key] != nil else { return }
+        unconfirmSilently(key)
+        feeds[key]?.snapshot.error = error
         emit(key)
+    }
+
+    /// Subscribers learn it with the next state.
+    func unconfirmSilently(_ key: ResultKey) {
+        guard feeds[key]?.snapshot.isConfirmed == true else { return }
+        feeds[key]?.snapshot.staleSinceMs = time.wallMs
+        feeds[key]?.snapshot.isConfirmed = false
     }
 
     // MARK: From the store

@@ -170,8 +170,10 @@ extension Engine {
     package func stop() async {
         guard !isStopped else { return }
         isStopped = true
-        perform(link.stop())
+        // First, since the link's waits end now: what they waited for is not shown by that.
         if let scope { _ = queues[scope]?.setOnline(false, nowMs: time.wallMs) }
+        for key in feeds.keys { unconfirmSilently(key) }
+        perform(link.stop())
     }
 
     package func start() async {

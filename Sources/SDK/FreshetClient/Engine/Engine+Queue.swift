@@ -6,8 +6,8 @@ package import FreshetTypes
 package import JSON
 
 extension Engine {
-    /// How many mutations of the present user wait.
-    var pendingCount: Int { scope.flatMap { queues[$0]?.count } ?? 0 }
+    /// How many mutations of the present user wait, or were applied and may not be shown yet.
+    var pendingCount: Int { scope.flatMap { queues[$0]?.pendingCount } ?? 0 }
 
     /// When the present user's queue tries again, in milliseconds since 1970; nil: it does not wait.
     package var queueRetryAtMs: Int64? { scope.flatMap { queues[$0]?.deadlineMs } }
@@ -111,6 +111,7 @@ extension Engine {
                 queues[scope]?.notSent(id: mutation.id, nowMs: time.wallMs)
             case .send(let mutation): send(mutation, scope)
             case .applied(let mutation): settle(mutation, scope, nil)
+            case .awaitResults(let id, let position): awaitResults(id, position, scope)
             case .failed(let mutation, let error): settle(mutation, scope, error)
             }
         }
@@ -121,11 +122,13 @@ extension Engine {
         if self.scope == scope { store.sending(mutation.id) }
         Task {
             let answer: MutationAnswer
+            var position: MutationPosition?
             var mayBeApplied = false
             do throws(ExecutionFailure) {
                 let variables = (try? JSONParser.parse(mutation.variables))?.objectValue ?? JSONObject()
                 let response = try await execute(mutation.operation, variables, key: mutation.id, as: scope)
                 answers[mutation.id] = MutationData(response)
+                position = response.position
                 answer = .applied
             } catch {
                 answer = MutationAnswer(error.error)
@@ -134,7 +137,7 @@ extension Engine {
             }
             let actions =
                 queues[scope]?.answered(
-                    id: mutation.id, answer, mayBeApplied: mayBeApplied, nowMs: time.wallMs) ?? []
+                    id: mutation.id, answer, position: position, mayBeApplied: mayBeApplied, nowMs: time.wallMs) ?? []
             await perform(actions, scope)
             answers[mutation.id] = nil
             emitAll()
@@ -188,7 +191,7 @@ extension Engine {
         if outcomeWaiters[id]?.isEmpty == true { outcomeWaiters[id] = nil }
     }
 
-    private func emitAll() {
+    func emitAll() {
         for key in feeds.keys.sorted() { emit(key) }
     }
 

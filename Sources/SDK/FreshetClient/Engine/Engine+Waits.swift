@@ -1,4 +1,5 @@
 import FreshetLink
+import FreshetQueue
 package import FreshetTypes
 
 extension Engine {
@@ -22,6 +23,20 @@ extension Engine {
         guard let waiter = waiters.removeValue(forKey: id) else { return }
         waiter.resume(returning: FreshetError(.closed, "the wait was cancelled"))
         perform(link.endWait(id))
+    }
+
+    /// Waits until the live queries show a mutation of the queue, which is pending until then.
+    func awaitResults(_ mutation: String, _ position: MutationPosition, _ scope: String) {
+        let id = number()
+        mutationWaits[id] = (mutation, scope)
+        perform(link.wait(id, for: position, nowMs: time.nowMs))
+    }
+
+    /// A wait is over. A mutation is no longer pending after an error either: there is nothing more to wait for.
+    func waited(_ id: WaitID, _ error: FreshetError?) {
+        waiters.removeValue(forKey: id)?.resume(returning: error)
+        guard let (mutation, scope) = mutationWaits.removeValue(forKey: id) else { return }
+        if queues[scope]?.shown(id: mutation) == true { emitAll() }
     }
 
     /// The number of those who wait, for tests.

@@ -73,6 +73,8 @@ package actor Engine {
     var answers: [String: MutationData] = [:]
     /// The callers of `wait(for:)`. Bounded by `LinkLimits.waitsMax`.
     var waiters: [WaitID: CheckedContinuation<FreshetError?, Never>] = [:]
+    /// The waits for applied mutations of the queue, and whose they are. Bounded by `QueueLimits.unshownMax`.
+    var mutationWaits: [WaitID: (mutation: String, scope: String)] = [:]
     /// The last outcomes, for apps that ask after the answer came.
     var settled: [QueueEvent] = []
     static let settledMax = 256
@@ -175,7 +177,7 @@ package actor Engine {
             case .failed(let id, let error): refreshFailed(id, error)
             case .ended(let id, let error): feedEnded(id, error)
             case .invalidated(let invalidation): invalidated(invalidation)
-            case .waited(let id, let error): waiters.removeValue(forKey: id)?.resume(returning: error)
+            case .waited(let id, let error): waited(id, error)
             case .lost(let error): lost(error)
             case .status(let status): changed(to: status)
             }

@@ -33,7 +33,7 @@ package struct FeedSnapshot: Sendable, Hashable {
     package var error: FreshetError?
     /// Errors beside partial data.
     package var errors: [ResponseError] = []
-    /// Whether mutations of the user wait in the queue.
+    /// Whether mutations of the user wait in the queue, or were applied and may not be shown yet.
     package var hasPendingMutations = false
 }
 

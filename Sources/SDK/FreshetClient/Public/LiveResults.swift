@@ -16,7 +16,8 @@ public struct LiveResult<Data: OperationData>: Sendable, Hashable {
     public let error: FreshetError?
     /// The errors beside partial data.
     public let errors: [ResponseError]
-    /// Whether mutations wait in the queue: the data contain what they are expected to change.
+    /// Whether queued mutations are pending: those that wait, whose expected changes the data contain, and those that
+    /// were applied and that the live queries may not show yet.
     public let hasPendingMutations: Bool
 
     public init(

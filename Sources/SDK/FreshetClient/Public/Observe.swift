@@ -89,8 +89,9 @@ public struct SortOrder<Item>: Sendable {
 /// All items of a list, filtered and sorted.
 public struct QuerySnapshot<Item: Sendable>: Sendable {
     public let items: [Item]
-    /// Whether these are the server's present items: the link is up, and no mutation waits in the queue. Between the
-    /// answer to a queued mutation and the next result, rows may have the values that it was expected to bring.
+    /// Whether these are the server's present items: the link is up, and no queued mutation is pending. One that was
+    /// applied is pending until the server says that the live queries show it, at most for 15 seconds; not without a
+    /// WebSocket, nor with a server that is too old to be waited for.
     public let isSynced: Bool
 }
 
