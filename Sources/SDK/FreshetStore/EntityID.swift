@@ -59,6 +59,16 @@ package struct EntityRecord: Hashable, Sendable {
     package var bytes: Int { 96 + StoreSize.of(.object(fields)) }
 }
 
+extension JSONObject {
+    /// The members with those of a newer object, if there is one.
+    func merging(_ newer: JSONObject?) -> JSONObject {
+        guard let newer else { return self }
+        var copy = self
+        for entry in newer { copy[entry.key] = entry.value }
+        return copy
+    }
+}
+
 /// Estimates of memory, cheap enough for every write.
 enum StoreSize {
     static func of(_ value: JSONValue) -> Int {

@@ -8,7 +8,7 @@ package import JSON
 ///
 /// Long, because results and rows refer to each other.
 package struct StoreMachine: Sendable {
-    private struct Result: Sendable {
+    struct Result: Sendable {
         var tree: ResultTree
         var rows: Set<EntityID>
         var revision: String
@@ -16,14 +16,16 @@ package struct StoreMachine: Sendable {
         /// The server's name for the result, as long as its rows are those that came with it.
         var tag: String?
         var usedAt: UInt64
-        /// When the server sent it.
+        /// When the server sent it, or a mutation added a row.
         var writtenAt: UInt64
+        /// The time, in `uses`, as of which the server last sent it.
+        var sentAt: UInt64
         var bytes: Int
         /// How many follow it.
         var pins = 0
     }
 
-    private struct Entity: Sendable {
+    struct Entity: Sendable {
         var record: EntityRecord
         var results: Set<ResultKey> = []
         /// When the server last sent it, or a mutation changed it.
@@ -35,7 +37,7 @@ package struct StoreMachine: Sendable {
         var isDeleted = false
     }
 
-    private struct Layer: Sendable {
+    struct Layer: Sendable {
         let id: String
         let changes: [(row: EntityID, change: OptimisticChange)]
         /// When its mutation was first sent; before, no row of the server can contain it.
@@ -44,15 +46,17 @@ package struct StoreMachine: Sendable {
 
     /// The bound on the estimated memory of results that nobody follows, with their rows.
     package let bytesMax: Int
-    private var results: [ResultKey: Result] = [:]
-    private var entities: [EntityID: Entity] = [:]
+    var results: [ResultKey: Result] = [:]
+    var entities: [EntityID: Entity] = [:]
     private var layers: [Layer] = []
     /// The changes of all layers, by row, in their order.
-    private var changes: [EntityID: [OptimisticChange]] = [:]
+    private(set) var changes: [EntityID: [OptimisticChange]] = [:]
+    /// The rows that layers add to results, in the order of the layers.
+    private(set) var insertions: [ResultKey: [(row: EntityID, change: OptimisticChange)]] = [:]
     private var pinsBeforeResult: [ResultKey: Int] = [:]
     /// Counts reads and writes.
     package private(set) var uses: UInt64
-    package private(set) var bytes = 0
+    package internal(set) var bytes = 0
 
     /// - Parameter uses: those of the store that this one replaces.
     package init(bytesMax: Int, uses: UInt64 = 0) {
@@ -75,7 +79,13 @@ package struct StoreMachine: Sendable {
         guard let result = results[key], result.revision == revision else { return nil }
         uses += 1
         results[key]?.usedAt = uses
-        return StoredDocument(document: document(result.tree), fetchedAtMs: result.fetchedAtMs)
+        return StoredDocument(document: document(tree(key, result)), fetchedAtMs: result.fetchedAtMs)
+    }
+
+    /// The document of `read`, without counting as a use.
+    package func shown(_ key: ResultKey, revision: String) -> JSONValue? {
+        guard let result = results[key], result.revision == revision else { return nil }
+        return document(tree(key, result))
     }
 
     /// The result exactly as the server sent it under this tag; nil if there is no tag, or another result has brought
@@ -94,19 +104,35 @@ package struct StoreMachine: Sendable {
     package func fields(of id: EntityID) -> JSONObject? { fields(of: id, changes[id] ?? []) }
 
     private func fields(of id: EntityID, _ changes: [OptimisticChange]) -> JSONObject? {
-        guard let entity = entities[id], !entity.isDeleted else { return nil }
-        var fields = entity.record.fields
+        let entity = entities[id]
+        return applying(changes, to: entity?.isDeleted == false ? entity?.record.fields : nil, isShown)
+    }
+
+    /// - Parameters:
+    ///   - fields: those of a row without the changes; nil if it is not there.
+    ///   - isShown: whether a list is shown to which the row is added.
+    func applying(
+        _ changes: [OptimisticChange], to fields: JSONObject?, _ isShown: (RowInsertion) -> Bool
+    ) -> JSONObject? {
+        var fields = fields
         for change in changes {
-            guard let new = change.fields else { return nil }
-            for entry in new { fields[entry.key] = entry.value }
+            guard let new = change.fields else {
+                fields = nil
+                continue
+            }
+            if let insertion = change.insertion, isShown(insertion) { fields = insertion.known.merging(fields) }
+            fields = fields?.merging(new)
         }
         return fields
     }
 
     /// The row as results show it; nil if none does.
-    private func shown(_ id: EntityID) -> EntityRecord? {
-        guard let fields = fields(of: id), let record = entities[id]?.record else { return nil }
-        return EntityRecord(type: record.type, key: record.key, fields: fields)
+    func shown(_ id: EntityID) -> EntityRecord? {
+        guard let fields = fields(of: id) else { return nil }
+        if let record = entities[id]?.record {
+            return EntityRecord(type: record.type, key: record.key, fields: fields)
+        }
+        return changes[id]?.first.map { EntityRecord(type: $0.type, key: $0.key, fields: fields) }
     }
 
     // MARK: Following
@@ -140,6 +166,7 @@ package struct StoreMachine: Sendable {
         var outcome = StoreOutcome()
         if let asOf, let result = results[key], result.revision == revision, result.writtenAt > asOf { return outcome }
         let new = NormalizedResult(document, shape)
+        let added = added(to: key)
         uses += 1
         let isSameTree = results[key]?.tree == new.tree && results[key]?.revision == revision
         var changedRecords: [EntityID: EntityRecord] = [:]
@@ -151,7 +178,8 @@ package struct StoreMachine: Sendable {
         let isExact = tag != nil && sent(new.tree) == document
         let tag = isExact ? tag : nil
         if !isSameTree { outcome.changed.insert(key) }
-        put(key, new.tree, revision, atMs, tag, writtenAt: uses, &outcome)
+        put(key, new.tree, revision, atMs, tag, writtenAt: uses, sentAt: asOf ?? uses, &outcome)
+        note(added, &outcome)
         outcome.saved.append(
             SavedResult(
                 key: key, revision: revision, fetchedAtMs: atMs, tag: tag, tree: isSameTree ? nil : new.tree,
@@ -169,9 +197,11 @@ package struct StoreMachine: Sendable {
         _ id: EntityID, _ sent: EntityRecord, _ asOf: UInt64?, _ outcome: inout StoreOutcome
     ) -> EntityRecord? {
         guard var entity = entities[id] else {
+            let former = changes.isEmpty ? nil : shown(id)
             entities[id] = Entity(record: sent, writtenAt: uses, sentAt: asOf ?? uses, bytes: sent.bytes)
             bytes += sent.bytes
-            outcome.note(nil, shown(id))
+            if !changes.isEmpty { outcome.changed.formUnion(showing(id)) }
+            outcome.note(former, shown(id))
             return sent
         }
         var newer = sent.fields
@@ -194,20 +224,20 @@ package struct StoreMachine: Sendable {
         bytes += entity.record.bytes - entity.bytes
         entity.bytes = entity.record.bytes
         entities[id] = entity
-        outcome.changed.formUnion(entity.results)
+        outcome.changed.formUnion(changes.isEmpty ? entity.results : showing(id))
         outcome.note(former, shown(id))
         return entity.record
     }
 
-    private mutating func put(
+    mutating func put(
         _ key: ResultKey, _ tree: ResultTree, _ revision: String, _ atMs: Int64, _ tag: String?,
-        writtenAt: UInt64, _ outcome: inout StoreOutcome
+        writtenAt: UInt64, sentAt: UInt64, _ outcome: inout StoreOutcome
     ) {
         let rows = tree.rows
         let former = results[key]
         let result = Result(
             tree: tree, rows: rows, revision: revision, fetchedAtMs: atMs, tag: tag, usedAt: uses,
-            writtenAt: writtenAt,
+            writtenAt: writtenAt, sentAt: sentAt,
             bytes: tree.bytes + key.variables.utf8.count + 128,
             pins: former?.pins ?? pinsBeforeResult.removeValue(forKey: key) ?? 0)
         bytes += result.bytes - (former?.bytes ?? 0)
@@ -221,9 +251,11 @@ package struct StoreMachine: Sendable {
         for id in rows.sorted() {
             entities[id]?.results.remove(key)
             guard let entity = entities[id], entity.results.isEmpty else { continue }
-            outcome.note(shown(id), nil)
+            let former = shown(id)
             entities[id] = nil
             bytes -= entity.bytes
+            if changes[id] != nil { outcome.changed.formUnion(showing(id)) }
+            outcome.note(former, shown(id))
         }
     }
 
@@ -245,13 +277,15 @@ package struct StoreMachine: Sendable {
         }
         var outcome = StoreOutcome()
         uses += 1
-        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, writtenAt: 0, &outcome)
+        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, writtenAt: 0, sentAt: 0, &outcome)
     }
 
     /// Removes a result, for example one that no longer fits its type.
     package mutating func remove(_ key: ResultKey) -> StoreOutcome {
         var outcome = StoreOutcome()
+        let added = added(to: key)
         drop(key, &outcome)
+        note(added, &outcome)
         return outcome
     }
 
@@ -302,7 +336,10 @@ package struct StoreMachine: Sendable {
         let layer = Layer(id: id, changes: changes.map { ($0.id, $0) })
         return changing(layer) { store in
             store.layers.append(layer)
-            for (row, change) in layer.changes { store.changes[row, default: []].append(change) }
+            for (row, change) in layer.changes {
+                store.changes[row, default: []].append(change)
+                if let key = change.insertion?.result { store.insertions[key, default: []].append((row, change)) }
+            }
         }
     }
 
@@ -320,16 +357,28 @@ package struct StoreMachine: Sendable {
 
     /// The mutation was applied: the changes count as sent by the server, until it sends its own. A row that it has
     /// sent since the mutation was first sent stays as it is: it has the change, or later ones, or is sent again soon.
+    /// So does a list to which a row was to be added.
     package mutating func commit(_ id: String) -> StoreOutcome {
         guard let index = layers.firstIndex(where: { $0.id == id }) else { return StoreOutcome() }
         let layer = layers[index]
-        let due = layer.changes.filter { (entities[$0.row]?.sentAt ?? 0) < layer.sentAt ?? .max }
+        let sentAt = layer.sentAt ?? .max
+        let due = layer.changes.map { row, change in
+            let list = change.insertion.flatMap { results[$0.result]?.sentAt }
+            return (row: (entities[row]?.sentAt ?? 0) < sentAt, list: (list ?? .max) < sentAt)
+        }
         uses += 1
+        var extended = StoreOutcome()
+        var lists: Set<ResultKey> = []
         var outcome = changing(layer) { store in
             store.removeLayer(at: index)
-            for (row, change) in due { store.settle(row, change) }
+            for ((row, change), due) in zip(layer.changes, due) {
+                if due.list, store.add(row, change, &extended), let key = change.insertion?.result {
+                    lists.insert(key)
+                }
+                if due.row { store.settle(row, change) }
+            }
         }
-        for (row, change) in due {
+        for ((row, change), due) in zip(layer.changes, due) where due.row {
             guard let entity = entities[row], let key = entity.results.min(), let result = results[key] else {
                 continue
             }
@@ -338,6 +387,18 @@ package struct StoreMachine: Sendable {
                     key: key, revision: result.revision, fetchedAtMs: result.fetchedAtMs, tree: nil,
                     records: change.fields == nil ? [:] : [row: entity.record]))
         }
+        for key in lists.sorted() {
+            guard let result = results[key] else { continue }
+            var records: [EntityID: EntityRecord] = [:]
+            for (row, change) in layer.changes where change.insertion?.result == key {
+                records[row] = entities[row]?.record
+            }
+            outcome.saved.append(
+                SavedResult(
+                    key: key, revision: result.revision, fetchedAtMs: result.fetchedAtMs, tree: result.tree,
+                    rows: result.rows, records: records))
+        }
+        if !lists.isEmpty { evict(&outcome) }
         return outcome
     }
 
@@ -345,6 +406,7 @@ package struct StoreMachine: Sendable {
     private mutating func settle(_ row: EntityID, _ change: OptimisticChange) {
         guard var entity = entities[row] else { return }
         if let fields = change.fields {
+            if change.insertion != nil { entity.isDeleted = false }
             entity.record = entity.record.merging(fields)
             bytes += entity.record.bytes - entity.bytes
             entity.bytes = entity.record.bytes
@@ -363,21 +425,25 @@ package struct StoreMachine: Sendable {
     }
 
     private mutating func removeLayer(at index: Int) {
-        for (row, _) in layers.remove(at: index).changes {
+        for (row, change) in layers.remove(at: index).changes {
             let others = layers.flatMap { $0.changes.filter { $0.row == row }.map(\.change) }
             changes[row] = others.isEmpty ? nil : others
+            guard let key = change.insertion?.result else { continue }
+            let added = layers.flatMap { $0.changes.filter { $0.change.insertion?.result == key } }
+            insertions[key] = added.isEmpty ? nil : added
         }
     }
 
     /// Performs a change of the layers.
     /// - Returns: the results that show the layer's rows, and what became of these as they are shown.
     private mutating func changing(_ layer: Layer, _ body: (inout StoreMachine) -> Void) -> StoreOutcome {
-        let rows = Set(layer.changes.map(\.row)).sorted().filter { entities[$0] != nil }
+        let rows = Set(layer.changes.map(\.row)).sorted()
         let former = rows.map { shown($0) }
-        body(&self)
         var outcome = StoreOutcome()
+        for row in rows { outcome.changed.formUnion(showing(row)) }
+        body(&self)
         for (row, record) in zip(rows, former) {
-            outcome.changed.formUnion(entities[row]?.results ?? [])
+            outcome.changed.formUnion(showing(row))
             outcome.note(record, shown(row))
         }
         return outcome
@@ -386,7 +452,7 @@ package struct StoreMachine: Sendable {
 
 extension StoreOutcome {
     /// Notes what became of a row, from how it was shown and is shown now.
-    fileprivate mutating func note(_ former: EntityRecord?, _ record: EntityRecord?) {
+    mutating func note(_ former: EntityRecord?, _ record: EntityRecord?) {
         switch (former, record) {
         case (nil, nil): break
         case (nil, let record?): events.append(EntityEvent(kind: .created, record: record))

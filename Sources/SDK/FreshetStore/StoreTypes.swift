@@ -74,6 +74,8 @@ package struct StoreOutcome: Hashable, Sendable {
     package var saved: [SavedResult] = []
     /// Results that left memory and, without a file, the cache.
     package var evicted: [ResultKey] = []
+
+    package init() {}
 }
 
 /// The results that are dropped from the cache because the server says so.
@@ -100,22 +102,31 @@ package struct OptimisticChange: Hashable, Sendable {
     package let key: [JSONValue]
     /// The fields that change; nil if the row goes away.
     package let fields: JSONObject?
+    /// The list to which the row is added; nil if it is only changed.
+    package let insertion: RowInsertion?
 
-    package init(type: String, key: [JSONValue], fields: JSONObject?) {
+    package init(type: String, key: [JSONValue], fields: JSONObject?, insertion: RowInsertion? = nil) {
         self.type = type
         self.key = key
         self.fields = fields
+        self.insertion = insertion
     }
 
     package var id: EntityID { EntityID(type: type, key: key) }
 
-    /// `{"type","key","fields"}`, for a file.
+    /// `{"type","key","fields","insertion"}`, for a file; the last one only for a row that is added.
     package var stored: JSONValue {
-        ["type": .string(type), "key": .array(key), "fields": fields.map(JSONValue.object) ?? .null]
+        var object: JSONObject = [
+            "type": .string(type), "key": .array(key), "fields": fields.map(JSONValue.object) ?? .null,
+        ]
+        if let insertion { object["insertion"] = insertion.stored }
+        return .object(object)
     }
 
     package init?(stored value: JSONValue) {
         guard let type = value["type"]?.stringValue, let key = value["key"]?.arrayValue else { return nil }
-        self.init(type: type, key: key, fields: value["fields"]?.objectValue)
+        self.init(
+            type: type, key: key, fields: value["fields"]?.objectValue,
+            insertion: value["insertion"].flatMap(RowInsertion.init(stored:)))
     }
 }

@@ -34,6 +34,8 @@ public struct FreshetError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let outcomeUnknown = Code("outcomeUnknown")
         /// The mutation was applied, and the server did not keep its answer.
         public static let alreadyApplied = Code("alreadyApplied")
+        /// A row cannot be added to a list as the app expects it of a mutation.
+        public static let invalidEdit = Code("invalidEdit")
         /// The cache's or queue's file cannot be used.
         public static let storage = Code("storage")
     }

@@ -156,6 +156,23 @@ struct TutorialTests {
         try await reporting.value
     }
 
+    @Test func aRowIsAddedToAList() async throws {
+        let (server, auctions) = served()
+        server.set(ListLots.self) { [lot = server.lot(1, 50)] variables in
+            .success(["lots": variables["category"] == "Maps" ? [] : [lot]])
+        }
+        let lot = try #require(try await auctions.listLots().get().data.lots.first)
+        _ = try await auctions.listLots(category: "Maps").get()
+        server.goOffline()
+        let move = auctions.moveLot(id: lot.id, from: lot.category, to: "Maps")
+        _ = try await move.enqueue { expected in
+            expected[lot.key].category = "Maps"
+            expected.insert(lot.key, into: auctions.listLots(category: "Maps"), at: .start)
+        }
+        let maps = try await auctions.listLots(category: "Maps").get(.cacheOnly).data.lots
+        #expect(maps.map(\.category) == ["Maps"] && maps.map(\.title) == [lot.title])
+    }
+
     @Test func modelsArePublishersAndObservable() async throws {
         let (_, auctions) = served()
         let model = auctions.listLots(category: "Clocks").model()

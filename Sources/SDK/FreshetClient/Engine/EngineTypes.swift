@@ -42,7 +42,7 @@ package enum FeedEvent: Sendable {
     case ended(FreshetError)
 }
 
-/// The rows that a user's results show at a time.
+/// The rows and results that a user sees at a time.
 package struct ShownRows: Sendable {
     /// The user.
     package let scope: String
@@ -50,6 +50,9 @@ package struct ShownRows: Sendable {
 
     /// Nil if no result shows the row.
     package func fields(of id: EntityID) -> JSONObject? { store.fields(of: id) }
+
+    /// Nil if the result is not in memory.
+    func document(of query: StoredQuery) -> JSONValue? { store.shown(query.key, revision: query.revision) }
 }
 
 /// The user of a token, and when a newer token is due.

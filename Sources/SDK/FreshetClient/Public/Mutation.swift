@@ -44,16 +44,19 @@ public struct Mutation<Operation: MutationOperation>: Sendable {
     ///
     /// - Parameters:
     ///   - group: mutations of one group are sent in order, one after the other.
-    ///   - edits: what it is expected to change in rows. Results show that at once; it is undone if the server
-    ///     refuses.
-    /// - Throws: `.queueFull`; `.storage`; `.userChanged` if another user has signed in meanwhile.
+    ///   - edits: what it is expected to change in rows, and the rows that it adds. Results show that at once; it is
+    ///     undone if the server refuses.
+    /// - Throws: `.invalidEdit` if a row cannot be added, `.queueFull`, `.storage`, and `.userChanged` if another user
+    ///   has signed in meanwhile. Then it is not kept.
     nonisolated(nonsending) public func enqueue(
         group: String = "", optimistic edits: (inout OptimisticEdits) -> Void = { _ in }
     ) async throws(FreshetError) -> QueuedResult<Operation> {
         let engine = try link.engine()
         let shown = try await engine.shownRows()
-        var expected = OptimisticEdits(shown: { shown.fields(of: $0) })
+        var expected = OptimisticEdits(
+            of: link, shown: { shown.fields(of: $0) }, documents: { shown.document(of: $0) })
         edits(&expected)
+        if let failure = expected.failure { throw failure }
         let id = try await engine.enqueue(
             Operation.name, variables.object, group: group, changes: expected.changes, as: shown.scope)
         return QueuedResult(link: link, id: id)

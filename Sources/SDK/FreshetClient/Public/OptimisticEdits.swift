@@ -9,18 +9,31 @@ package import JSON
 ///         expected[MovieKey(id: id)].editCount? += 1
 ///     }
 ///
-/// Rows are not added to lists: only the server knows which lists have them, and where.
+/// Rows are added to the lists that the app names (`insert`).
 /// Source: SDK specification §4.
 public struct OptimisticEdits: Sendable {
     package private(set) var changes: [OptimisticChange] = []
+    /// Why the mutation is not to be kept.
+    package internal(set) var failure: FreshetError?
     /// The fields of a row that results show now; nil if none shows it.
     private let shown: @Sendable (EntityID) -> JSONObject?
+    /// The result of a query as it is shown; nil if it is not in memory.
+    let documents: @Sendable (StoredQuery) -> JSONValue?
+    /// The connector of the mutation.
+    let link: ConnectorLink?
 
-    package init(shown: @escaping @Sendable (EntityID) -> JSONObject?) { self.shown = shown }
+    package init(
+        of link: ConnectorLink? = nil, shown: @escaping @Sendable (EntityID) -> JSONObject?,
+        documents: @escaping @Sendable (StoredQuery) -> JSONValue? = { _ in nil }
+    ) {
+        self.link = link
+        self.shown = shown
+        self.documents = documents
+    }
 
     /// The row with a key. It need not be in a result now: what is set holds for results that show it later, too.
     public subscript<Key: EntityKey>(key: Key) -> EditedRow<Key> {
-        get { EditedRow(edited: edited(key), shown: shown(EntityID(key)) ?? JSONObject()) }
+        get { EditedRow(edited: edited(key), shown: shownHere(key)) }
         set {
             if !newValue.edited.isEmpty {
                 put(key, newValue.edited)
@@ -30,12 +43,22 @@ public struct OptimisticEdits: Sendable {
         }
     }
 
-    /// The row goes away.
-    public mutating func delete(_ key: some EntityKey) { put(key, nil) }
+    /// The row goes away, also if it was added before.
+    public mutating func delete(_ key: some EntityKey) {
+        changes.removeAll { $0.isOf(key) }
+        put(key, nil)
+    }
+
+    /// The fields of a row that results show now, those of rows that were added before included.
+    func shownHere(_ key: some EntityKey) -> JSONObject {
+        changes.reduce(into: shown(EntityID(key)) ?? JSONObject()) { fields, change in
+            guard change.insertion != nil, change.isOf(key) else { return }
+            for entry in change.fields ?? JSONObject() { fields[entry.key] = entry.value }
+        }
+    }
 
     private func edited(_ key: some EntityKey) -> JSONObject {
-        changes.last { $0.type == type(of: key).entityType && $0.key == key.keyValues.map(\.json) }?.fields
-            ?? JSONObject()
+        changes.last { $0.insertion == nil && $0.isOf(key) }?.fields ?? JSONObject()
     }
 
     private mutating func put(_ key: some EntityKey, _ fields: JSONObject?) {
@@ -44,10 +67,23 @@ public struct OptimisticEdits: Sendable {
             OptimisticChange(type: type(of: key).entityType, key: key.keyValues.map(\.json), fields: fields))
     }
 
+    /// Adds a row to a list, once.
+    mutating func put(_ added: OptimisticChange) {
+        changes.removeAll {
+            $0.id == added.id && $0.insertion?.result == added.insertion?.result
+                && $0.insertion?.list == added.insertion?.list
+        }
+        changes.append(added)
+    }
+
     private mutating func remove(_ key: some EntityKey) {
-        let type = type(of: key).entityType
-        let values = key.keyValues.map(\.json)
-        changes.removeAll { $0.type == type && $0.key == values }
+        changes.removeAll { $0.insertion == nil && $0.isOf(key) }
+    }
+}
+
+extension OptimisticChange {
+    fileprivate func isOf(_ key: some EntityKey) -> Bool {
+        type == Swift.type(of: key).entityType && self.key == key.keyValues.map(\.json)
     }
 }
 
@@ -57,8 +93,8 @@ public struct OptimisticEdits: Sendable {
 /// A property is what was set, or else what the app's results show; nil if that is null or no result in memory shows
 /// it. Setting nil means null; where the field cannot be null, it takes back what was set.
 public struct EditedRow<Key: EntityKey>: Sendable {
-    fileprivate var edited: JSONObject
-    fileprivate let shown: JSONObject
+    var edited: JSONObject
+    let shown: JSONObject
 
     /// The field's value; nil also if it has another type. For generated code.
     public func value<Value: ResultValue>(of field: String) -> Value? {
