@@ -24,7 +24,8 @@ extension StoreMachine {
     /// The results in memory that show a row, or would if it were known.
     func showing(_ id: EntityID) -> Set<ResultKey> {
         var keys = entities[id]?.results ?? []
-        for case let insertion? in (changes[id] ?? []).map(\.insertion) where isShown(insertion) {
+        for case let insertion? in (changes[id] ?? []).map(\.insertion)
+        where isShown(insertion) || partials[insertion.result] != nil {
             keys.insert(insertion.result)
         }
         return keys

@@ -53,9 +53,11 @@ package struct StoreMachine: Sendable {
     private(set) var changes: [EntityID: [OptimisticChange]] = [:]
     /// The rows that layers add to results, in the order of the layers.
     private(set) var insertions: [ResultKey: [(row: EntityID, change: OptimisticChange)]] = [:]
+    /// Partial results that are shown; at most one for each followed query.
+    var partials: [ResultKey: Partial] = [:]
     private var pinsBeforeResult: [ResultKey: Int] = [:]
     /// Counts reads and writes.
-    package private(set) var uses: UInt64
+    package internal(set) var uses: UInt64
     package internal(set) var bytes = 0
 
     /// - Parameter uses: those of the store that this one replaces.
@@ -201,6 +203,7 @@ package struct StoreMachine: Sendable {
             entities[id] = Entity(record: sent, writtenAt: uses, sentAt: asOf ?? uses, bytes: sent.bytes)
             bytes += sent.bytes
             if !changes.isEmpty { outcome.changed.formUnion(showing(id)) }
+            if !partials.isEmpty { followPartials(id, sent.fields, asOf, &outcome) }
             outcome.note(former, shown(id))
             return sent
         }
@@ -212,6 +215,7 @@ package struct StoreMachine: Sendable {
             entity.writtenAt = uses
             entity.sentAt = asOf ?? uses
             entities[id] = entity
+            if !partials.isEmpty { followPartials(id, sent.fields, asOf, &outcome) }
         }
         let returns = entity.isDeleted && entity.writtenAt == uses
         let names = newer.entries.filter { entity.record.fields[$0.key] != $0.value }.map(\.key)
@@ -377,6 +381,7 @@ package struct StoreMachine: Sendable {
                 }
                 if due.row { store.settle(row, change) }
             }
+            store.commitToPartials(layer)
         }
         for ((row, change), due) in zip(layer.changes, due) where due.row {
             guard let entity = entities[row], let key = entity.results.min(), let result = results[key] else {
@@ -446,6 +451,7 @@ package struct StoreMachine: Sendable {
             outcome.changed.formUnion(showing(row))
             outcome.note(record, shown(row))
         }
+        outcome.changed.formUnion(partials(with: layer))
         return outcome
     }
 }

@@ -279,6 +279,49 @@ struct LiveTests {
         #expect(await last.next() == .connected)
     }
 
+    /// A result with errors is in no cache, but shows what becomes of its rows.
+    @Test func aPartialResultFollowsRowsAndMutations() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5, 2: 6])
+        let auctions = server.auctions()
+        var states = auctions.listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        server.push([
+            "id": "1", "type": "next",
+            "payload": [
+                "data": ["lots": [server.lot(1, 50), server.lot(2, 60)]],
+                "errors": [["message": "no", "path": ["lots", 0, "description"], "extensions": ["code": "TIMEOUT"]]],
+            ],
+        ])
+        _ = try await state(&states) { $0.data?.lots.map(\.highestBid) == [50, 60] && !$0.errors.isEmpty }
+        server.set(
+            ClosingSoon.self,
+            to: [
+                "lots": [
+                    [
+                        "id": AnyValue(lotID(2)), "title": "Renamed", "category": "Clocks", "highestBid": 70,
+                        "closesAt": "2026-12-01T12:00:00Z",
+                    ]
+                ]
+            ])
+        _ = try await auctions.closingSoon().get(.serverOnly)
+        let followed = try await state(&states) { $0.data?.lots.last?.title == "Renamed" }
+        #expect(followed.data?.lots.map(\.highestBid) == [50, 70] && !followed.errors.isEmpty)
+        // The cache has the last whole result.
+        #expect(try await auctions.listLots().get(.cacheOnly).data.lots.map(\.highestBid) == [5, 70])
+        server.holdAnswers()
+        server.answer(WithdrawLot.self) { _ in .failure(ResponseError(message: "no", code: "PERMISSION_DENIED")) }
+        let queued = try await auctions.withdrawLot(id: lotID(1)).enqueue { $0.delete(LotKey(id: lotID(1))) }
+        _ = try await state(&states) { $0.data?.lots.map(\.id) == [lotID(2)] }
+        server.releaseAnswers()
+        await #expect(throws: FreshetError.self) { try await queued.value }
+        _ = try await state(&states) { $0.data?.lots.map(\.highestBid) == [50, 70] }
+        server.setLots([1: 7])
+        let whole = try await state(&states) { $0.errors.isEmpty }
+        #expect(whole.data?.lots.map(\.highestBid) == [7])
+        #expect(await (try auctions.link.engine()).heldCounts["partials"] == 0)
+    }
+
     /// A result with errors is in no cache, but what it shows may be invalidated: it is asked for again.
     @Test func aPartialResultIsAskedForAgainAfterAnInvalidation() async throws {
         let server = ScriptedServer()

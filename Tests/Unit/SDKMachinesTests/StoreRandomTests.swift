@@ -180,7 +180,7 @@ import Testing
                 var isInvalidation = false
                 let name = "R\(random.below(3))"
                 let row = "r\(random.below(4))"
-                switch random.below(8) {
+                switch random.below(9) {
                 case 0, 1, 2:
                     var rows: [(id: String, names: [String])] = []
                     var elements: [JSONValue] = []
@@ -233,6 +233,12 @@ import Testing
                     model.results[name] = nil
                     hear(store.remove(key(name)))
                     model.forget()
+                case 7:
+                    // A partial result changes nothing of the others.
+                    let elements = (0..<4).map { JSONValue.object(["id": .string("r\($0)"), "p": .int(Int64(step))]) }
+                    store.showPartial(
+                        key(name), ["lots": .array(elements)], shape, revision: "1", failed: ["q"])
+                    if random.below(4) == 0 { store.dropPartial(key(name)) }
                 default:
                     isInvalidation = true
                     var selection = StoreSelection()
@@ -273,6 +279,7 @@ import Testing
             }
             #expect(store.bytes >= 0)
             for name in ["R0", "R1", "R2"] {
+                store.dropPartial(key(name))
                 _ = store.remove(key(name))
             }
             #expect(store.bytes == 0 && store.entityCount == 0, "seed \(seed)")

@@ -59,6 +59,7 @@ extension Engine {
     private func remove(_ key: ResultKey, _ feed: Feed) {
         feeds[key] = nil
         keys[feed.id] = nil
+        store.dropPartial(key)
         apply(store.unfollow(key))
     }
 
@@ -84,10 +85,15 @@ extension Engine {
             document: data, source: .server, fetchedAtMs: time.wallMs, isConfirmed: true, errors: errors)
         // A partial result is shown, not kept.
         if !errors.isEmpty {
+            store.showPartial(
+                key, data, feed.query.entities, revision: feed.query.revision,
+                failed: Set(errors.compactMap { $0.path.last?.stringValue }))
+            snapshot.document = store.partial(key) ?? data
             snapshot.error = FreshetError(errors)
             feeds[key]?.snapshot = snapshot
             return emit(key)
         }
+        store.dropPartial(key)
         let outcome = store.write(
             key, data, feed.query.entities, revision: feed.query.revision, atMs: time.wallMs, tag: tag)
         snapshot.document = store.read(key, revision: feed.query.revision)?.document ?? data
@@ -134,10 +140,12 @@ extension Engine {
     func apply(_ outcome: StoreOutcome, except written: ResultKey? = nil) {
         if let scope, let file { file.save(outcome.saved, scope: scope, nowMs: time.wallMs) }
         for key in outcome.changed.sorted() where key != written {
-            guard let feed = feeds[key], feed.snapshot.errors.isEmpty,
-                let stored = store.read(key, revision: feed.query.revision)
-            else { continue }
-            feeds[key]?.snapshot.document = stored.document
+            guard let feed = feeds[key] else { continue }
+            let document =
+                feed.snapshot.errors.isEmpty
+                ? store.read(key, revision: feed.query.revision)?.document : store.partial(key)
+            guard let document else { continue }
+            feeds[key]?.snapshot.document = document
             emit(key)
         }
         report(outcome.events)
