@@ -7,8 +7,7 @@ extension AutomaticRules {
     package final class Site: Sendable {
         package let form: RowSite
         package let rows: Rows
-        private let first: Values
-        private let others: [Values]
+        private let guards: Guards
         /// Nil if the rows enter without a condition.
         private let entry: Entry?
 
@@ -20,12 +19,48 @@ extension AutomaticRules {
             case unknown
             case read(Read)
 
-            /// A part that is nil may be any.
             package struct Read: Sendable, Hashable {
-                let bound: RowHashes?
-                let shown: RowHashes?
-                /// See `ListWindow`.
+                private let hashes: Hashes
+                /// See `ListWindow`; nil: any.
                 let edge: ListWindow.Edge?
+
+                init(bound: RowHashes?, shown: RowHashes?, edge: ListWindow.Edge?) {
+                    hashes =
+                        switch (bound, shown) {
+                        case (let bound?, let shown?): .both([bound, shown])
+                        case (let bound?, nil): .bound(bound)
+                        case (nil, let shown?): .shown(shown)
+                        case (nil, nil): .none
+                        }
+                    self.edge = edge
+                }
+
+                /// The values of the bound field; nil: any.
+                var bound: RowHashes? {
+                    switch hashes {
+                    case .bound(let bound): bound
+                    case .both(let both): both[0]
+                    case .none, .shown: nil
+                    }
+                }
+
+                /// The keys of the rows that the result shows; nil: any.
+                var shown: RowHashes? {
+                    switch hashes {
+                    case .shown(let shown): shown
+                    case .both(let both): both[1]
+                    case .none, .bound: nil
+                    }
+                }
+            }
+
+            /// In one word: most sites have one of both, and there may be a million.
+            private enum Hashes: Sendable, Hashable {
+                case none
+                case bound(RowHashes)
+                case shown(RowHashes)
+                /// The bound values, then the keys.
+                case both([RowHashes])
             }
         }
 
@@ -44,20 +79,37 @@ extension AutomaticRules {
             }
         }
 
-        package convenience init(form: RowSite, values: [Values], entry: Entry? = nil) {
-            self.init(form, values.first ?? .any, Array(values.dropFirst()), entry, .awaited)
+        /// The values of each guard. One takes no array.
+        private enum Guards: Sendable {
+            case one(Values)
+            case several([Values])
         }
 
-        private init(_ form: RowSite, _ first: Values, _ others: [Values], _ entry: Entry?, _ rows: Rows) {
+        package convenience init(form: RowSite, values: [Values], entry: Entry? = nil) {
+            self.init(form, values.count == 1 ? .one(values[0]) : .several(values), entry, .awaited)
+        }
+
+        private init(_ form: RowSite, _ guards: Guards, _ entry: Entry?, _ rows: Rows) {
             self.form = form
-            self.first = first
-            self.others = others
+            self.guards = guards
             self.entry = entry
             self.rows = rows
         }
 
         /// The values of the guards.
-        package var values: [Values] { form.guardFields.isEmpty ? [] : [first] + others }
+        package var values: [Values] {
+            switch guards {
+            case .one(let values): [values]
+            case .several(let values): values
+            }
+        }
+
+        private func admits(_ value: String, guard number: Int) -> Bool {
+            switch guards {
+            case .one(let values): values.contains(value)
+            case .several(let values): values[number].contains(value)
+            }
+        }
 
         var bound: RowHashes? { if case .read(let read) = rows { read.bound } else { nil } }
         var shown: RowHashes? { if case .read(let read) = rows { read.shown } else { nil } }
@@ -74,14 +126,14 @@ extension AutomaticRules {
                         bound: known(read.bound), shown: entry?.hasOffset == true ? nil : known(read.shown),
                         edge: entry?.window?.edge(read, form.shown?.order ?? [])))
             }
-            return Site(form, first, others, entry, rows ?? .unknown)
+            return Site(form, guards, entry, rows ?? .unknown)
         }
 
         /// Whether a row with this image may be one of the site's.
         func mayHold(_ image: JSONObject) -> Bool {
             for (number, field) in form.guardFields.enumerated() {
                 guard let known = image[field] else { continue }
-                if !(number == 0 ? first : others[number - 1]).contains(GuardValue.text(known)) { return false }
+                if !admits(GuardValue.text(known), guard: number) { return false }
             }
             guard let field = form.boundField, let bound, let known = image[field] else { return true }
             return bound.contains(RowHasher.hash(CollectionOfOne(GuardValue.text(known))))
