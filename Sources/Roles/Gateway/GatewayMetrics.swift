@@ -1,3 +1,4 @@
+import LiveModel
 import Metrics
 import Observability
 import RoleMachines
@@ -31,8 +32,18 @@ package struct GatewayMetrics: Sendable {
     let handOver = Metric.timer(
         "freshet_lag_hand_over_seconds",
         "time of a marker in the gateway until every event loop has delivered what came before it")
+    let waits = Metric.gauge("freshet_gateway_waits", "waits of sessions for what was committed before")
+    let waited = Metric.timer("freshet_wait_seconds", "time of a wait until its session had what was committed before")
+    let waitOutcomes = Metric.counters(
+        "freshet_waits_total", by: "outcome", WaitOutcome.self, "waits that ended, by outcome")
 
     package init() {}
+
+    /// - Parameter problem: why the wait failed; nil: it did not.
+    func recordWait(_ problem: RequestError?, tookMs: Int64) {
+        waitOutcomes[WaitOutcome(problem)].increment()
+        if problem == nil { waited.recordMilliseconds(max(0, tookMs)) }
+    }
 
     func record(_ hops: MarkerHops) {
         endToEnd.recordMilliseconds(hops.endToEndMs)
@@ -46,6 +57,26 @@ package struct GatewayMetrics: Sendable {
     func record(_ lag: LagReport) {
         undelivered.record(Double(lag.undeliveredMs) / 1_000)
         slowestShard.record(Double(lag.endToEndMs ?? 0) / 1_000)
+    }
+}
+
+/// The end of a wait.
+enum WaitOutcome: String, MetricLabelValue {
+    case shown
+    case timeout
+    /// Too many waits, or a node without a database.
+    case refused
+    /// The database failed.
+    case failed
+
+    init(_ problem: RequestError?) {
+        self =
+            switch problem?.code {
+            case nil: .shown
+            case .timeout?: .timeout
+            case .limitExceeded?, .unavailable?: .refused
+            default: .failed
+            }
     }
 }
 

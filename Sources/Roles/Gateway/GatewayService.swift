@@ -207,14 +207,19 @@ package final class GatewayService: Sendable {
         hub: Int, for position: String?, keys: Set<LiveQueryKey>
     ) throws(RequestError) -> InterestMachine.WaitID {
         let nowMs = clock.nowMs()
-        let (id, effects) = try state.withLock { state throws(RequestError) in
-            let (id, effects) = try state.machine.waitBegan(hub: hub, for: position, keys: keys, nowMs: nowMs)
-            state.turn.append(effects)
-            state.turn.begin()
-            return (id, effects)
+        do {
+            let (id, effects) = try state.withLock { state throws(RequestError) in
+                let (id, effects) = try state.machine.waitBegan(hub: hub, for: position, keys: keys, nowMs: nowMs)
+                state.turn.append(effects)
+                state.turn.begin()
+                return (id, effects)
+            }
+            perform(effects)
+            return id
+        } catch {
+            metrics.recordWait(error, tookMs: 0)
+            throw error
         }
-        perform(effects)
-        return id
     }
 
     func waitEnded(_ id: InterestMachine.WaitID) { state.withLock { $0.machine.waitEnded(id) } }
@@ -254,7 +259,8 @@ package final class GatewayService: Sendable {
             case .gather: Task { change { $0.batchDue() } }
             case .append(let call, let messages): Task { await append(call, messages) }
             // Steps of event loops, which have them already.
-            case .deliver, .forgetPositions, .passMarker, .answerWait: break
+            case .deliver, .forgetPositions, .passMarker: break
+            case .answerWait(_, _, let problem, let beganAtMs): metrics.recordWait(problem, tookMs: clock.nowMs() - beganAtMs)
             case .ensureAppended(let id, let position): Task { await ensureAppended(position, for: id) }
             case .appendTicket(let shard, let ticket):
                 let append = streams.append(of: ticket, to: shard, nowMs: clock.nowMs())
@@ -278,6 +284,7 @@ package final class GatewayService: Sendable {
                 metrics.subscriptions.record(counts.subscriptions)
                 metrics.awaiting.record(counts.awaiting)
                 metrics.resultBytes.record(counts.resultBytes)
+                metrics.waits.record(counts.waits)
             case .reportMarker(let hops): metrics.record(hops)
             }
         }

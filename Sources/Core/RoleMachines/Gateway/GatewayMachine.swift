@@ -54,6 +54,8 @@ package struct GatewayMachine: Sendable {
         package let resultBytes: Int
         /// Moves of live queries to another shard since the start.
         package let moved: Int
+        /// Waits of sessions that are under way.
+        package let waits: Int
     }
 
     /// Identifies an append that awaits an answer.
@@ -94,7 +96,7 @@ package struct GatewayMachine: Sendable {
         /// needs no answer.
         case appendTicket(ShardID, WaitTicket)
         /// Tell the session of this hub that its wait is over, after the deliveries before it.
-        case answerWait(hub: Int, InterestMachine.WaitID, RequestError?)
+        case answerWait(hub: Int, InterestMachine.WaitID, RequestError?, beganAtMs: Int64)
     }
 
     /// A message for a shard's control stream.
@@ -136,7 +138,8 @@ package struct GatewayMachine: Sendable {
     package var counts: Counts {
         Counts(
             liveQueries: interest.liveQueryCount, subscriptions: interest.subscriptionCount,
-            awaiting: interest.awaitingCount, resultBytes: interest.resultBytes, moved: interest.movedCount)
+            awaiting: interest.awaitingCount, resultBytes: interest.resultBytes, moved: interest.movedCount,
+            waits: interest.waitCount)
     }
 
     /// Returns what this gateway holds of a live query, for operators; nil if nothing.
@@ -292,7 +295,8 @@ package struct GatewayMachine: Sendable {
             case .passMarker(let arrived): effects.append(.passMarker(arrived))
             case .appendTicket(let shard, let number):
                 effects.append(.appendTicket(shard, WaitTicket(gateway: gateway, number: number)))
-            case .answerWait(let hub, let id, let error): effects.append(.answerWait(hub: hub, id, error))
+            case .answerWait(let hub, let id, let error, let beganAtMs):
+                effects.append(.answerWait(hub: hub, id, error, beganAtMs: beganAtMs))
             }
         }
         return effects

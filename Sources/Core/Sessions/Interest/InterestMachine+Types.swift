@@ -62,7 +62,7 @@ extension InterestMachine {
         /// Append the gateway's ticket of this number to the events stream of the shard.
         case appendTicket(ShardID, number: UInt64)
         /// Tell the session of this hub that its wait is over, after the deliveries before it.
-        case answerWait(hub: Int, WaitID, RequestError?)
+        case answerWait(hub: Int, WaitID, RequestError?, beganAtMs: Int64)
     }
 
     /// Identifies a wait of a session for what was committed before it.

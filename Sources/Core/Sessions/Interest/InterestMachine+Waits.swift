@@ -26,7 +26,8 @@ extension InterestMachine {
         steps.map { step in
             switch step {
             case .appendTicket(let shard, let number): .appendTicket(shard, number: number)
-            case .answer(let hub, let id, let error): .answerWait(hub: hub, id, error)
+            case .answer(let hub, let id, let error, let beganAtMs):
+                .answerWait(hub: hub, id, error, beganAtMs: beganAtMs)
             }
         }
     }

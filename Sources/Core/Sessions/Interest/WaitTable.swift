@@ -18,6 +18,7 @@ struct WaitTable: Sendable {
         let hub: Int
         /// Bound: the subscriptions of a session.
         let keys: Set<LiveQueryKey>
+        let beganAtMs: Int64
         let deadlineMs: Int64
         var stage = Stage.event
         /// The shards whose tickets it lacks.
@@ -41,7 +42,7 @@ struct WaitTable: Sendable {
     /// A consequence, for the performer.
     enum Step: Sendable, Hashable {
         case appendTicket(ShardID, number: UInt64)
-        case answer(hub: Int, WaitID, RequestError?)
+        case answer(hub: Int, WaitID, RequestError?, beganAtMs: Int64)
     }
 
     private let settings: InterestMachine.Settings
@@ -72,7 +73,7 @@ struct WaitTable: Sendable {
             throw RequestError(.limitExceeded, "too many waits on this gateway")
         }
         lastID += 1
-        let wait = Wait(hub: hub, keys: keys, deadlineMs: nowMs + settings.waitTimeoutMs)
+        let wait = Wait(hub: hub, keys: keys, beganAtMs: nowMs, deadlineMs: nowMs + settings.waitTimeoutMs)
         waits[lastID] = wait
         nextDeadlineMs = min(nextDeadlineMs, wait.deadlineMs)
         return lastID
@@ -88,7 +89,7 @@ struct WaitTable: Sendable {
     mutating func failed(_ id: WaitID, _ error: RequestError) -> [Step] {
         guard let wait = waits[id] else { return [] }
         ended(id)
-        return [.answer(hub: wait.hub, id, error)]
+        return [.answer(hub: wait.hub, id, error, beganAtMs: wait.beganAtMs)]
     }
 
     /// The wait's event is in the streams of the shards that it concerns.
@@ -191,7 +192,7 @@ struct WaitTable: Sendable {
     private mutating func answerIfOver(_ id: WaitID) -> [Step] {
         guard let wait = waits[id], wait.isOver else { return [] }
         ended(id)
-        return [.answer(hub: wait.hub, id, nil)]
+        return [.answer(hub: wait.hub, id, nil, beganAtMs: wait.beganAtMs)]
     }
 
     private mutating func forget(_ id: WaitID, _ wait: Wait) {

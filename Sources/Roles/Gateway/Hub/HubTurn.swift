@@ -45,7 +45,7 @@ struct HubTurn {
             case .passMarker(let arrived):
                 append(.passMarker(MarkerRelay(arrived, loops: hubs.count)), to: Array(hubs.indices))
             // Only the session's own event loop matters.
-            case .answerWait(let hub, let id, let error): append(.answerWait(id, error), to: [hub])
+            case .answerWait(let hub, let id, let error, _): append(.answerWait(id, error), to: [hub])
             case .gather, .append, .readEpoch, .reportEpoch, .reportUnsent, .reportLoss, .trimInbox, .reportProbe,
                 .reportResult, .sample, .reportMarker, .ensureAppended, .appendTicket:
                 break

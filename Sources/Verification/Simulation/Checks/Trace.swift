@@ -39,7 +39,7 @@ extension GatewayMachine.Effect {
         case .reportMarker(let hops): "marker took \(hops.endToEndMs) ms"
         case .ensureAppended(let id, let position): "wait \(id) for \(position)"
         case .appendTicket(let shard, let ticket): "ticket \(ticket.number) of \(shard)"
-        case .answerWait(_, let id, let error): "wait \(id) is over \(error?.message ?? "")"
+        case .answerWait(_, let id, let error, _): "wait \(id) is over \(error?.message ?? "")"
         case .reportLoss(let loss): "lost: \(loss)"
         case .trimInbox(let minimumID): "trim the inbox below \(minimumID)"
         case .reportProbe: "probe"

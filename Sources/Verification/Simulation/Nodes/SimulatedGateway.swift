@@ -277,7 +277,7 @@ final class SimulatedGateway: Process {
             case .ensureAppended(let id, let event):
                 ensureAppended(event, for: id, untilMs: nowMs + World.waitTimeoutMs)
             case .appendTicket(let shard, let ticket): append(ticket, to: shard)
-            case .answerWait(let hub, let id, let error):
+            case .answerWait(let hub, let id, let error, _):
                 onHub(hub) { gateway in
                     guard let (connection, event) = gateway.waits.removeValue(forKey: id) else { return }
                     if error == nil { connection.answerWait(for: event) }

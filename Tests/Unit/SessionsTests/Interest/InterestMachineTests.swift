@@ -28,7 +28,7 @@ import Testing
             case .reportEpoch(_, let named, let recorded): "report \(named) \(recorded)"
             case .passMarker(let arrived): "marker \(arrived.marker.dueMs)"
             case .appendTicket(_, let number): "ticket \(number)"
-            case .answerWait(_, let id, let error): "wait \(id) \(error?.code.rawValue ?? "over")"
+            case .answerWait(_, let id, let error, _): "wait \(id) \(error?.code.rawValue ?? "over")"
             }
         }
     }

@@ -45,7 +45,7 @@ import Testing
         actions.compactMap { action in
             switch action {
             case .appendTicket(let shard, let number): "ticket \(number) to \(shard.number)"
-            case .answerWait(let hub, let id, let error): "\(id) on \(hub) \(error?.code.rawValue ?? "over")"
+            case .answerWait(let hub, let id, let error, _): "\(id) on \(hub) \(error?.code.rawValue ?? "over")"
             case .deliver: "deliver"
             default: nil
             }
