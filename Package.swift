@@ -70,7 +70,8 @@ func tests(
 ) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, path: "Tests/\(folder.rawValue)/\(name)", exclude: exclude,
-        swiftSettings: settings)
+        // Where what is tested is optimised, the tests need not be: they compile in half the time.
+        swiftSettings: settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 }
 
 let package = Package(
