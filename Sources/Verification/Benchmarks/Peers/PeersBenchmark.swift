@@ -13,11 +13,12 @@ package enum PeersBenchmark {
         case webSocket = "websocket"
         case queries
         case commit
+        case idle
     }
 
     /// - Parameters:
     ///   - rows: the rows to measure; empty for all.
-    ///   - sessions: the number of clients of the first two rows, and of the last one up to its usual number.
+    ///   - sessions: the number of clients of the first two rows, and of the last two up to their usual number.
     package static func run(
         _ clients: PeerClients, project: String, rows: [Row], sessions: Int?, isQuick: Bool
     ) async throws -> [BenchmarkResult] {
@@ -71,6 +72,7 @@ private struct Measurement {
         case .webSocket: try await webSocket()
         case .queries: try await queries()
         case .commit: try await commit()
+        case .idle: try await idle()
         }
     }
 
@@ -167,6 +169,25 @@ private struct Measurement {
                 name: "one commit, \(sessions) live queries: seconds to the last delivery",
                 measured: Text.milliseconds(pass.longest.median), ratio: pass.longest.median,
                 limit: .atMost(BenchmarkLimits.wideCommitSecondsMax))
+        ]
+    }
+
+    private func idle() async throws -> [BenchmarkResult] {
+        let comparison = IdleSessions(
+            clients: clients, servers: servers, sessions: min(sessions ?? 10_000, 10_000), seconds: isQuick ? 25 : 75,
+            row: keys[0])
+        let pass = try await comparison.measure()
+        let microseconds = pass.microsecondsPerSession(comparison.sessions)
+        let sessions = Text.grouped(comparison.sessions)
+        print(
+            "\(sessions) idle sessions: the node takes \(Text.fixed(pass.with.server / pass.with.seconds, decimals: 3))"
+                + " cores, without them \(Text.fixed(pass.without.server / pass.without.seconds, decimals: 3)); other"
+                + " work on the machine \(Text.fixed(pass.with.foreignCores)) cores\n")
+        return [
+            BenchmarkResult(
+                name: "\(sessions) idle sessions: CPU of each in a second, in us",
+                measured: Text.microseconds(microseconds / 1e6), ratio: microseconds,
+                limit: .atMost(BenchmarkLimits.idleSessionMicrosecondsMax))
         ]
     }
 }

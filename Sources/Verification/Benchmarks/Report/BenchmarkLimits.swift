@@ -17,24 +17,28 @@ package enum BenchmarkLimits {
     package static let fanoutCPUMax = 1.3
     /// Resident memory of an idle subscribed connection.
     package static let idleConnectionKiBMax = 6.0
+    package static let idleGRPCConnectionKiBMax = 12.0
     /// Live queries re-run per second: multiplexed against one statement each, one at a time.
     package static let multiplexedGainMin = 3.0
     /// Time of a multiplexed re-run against a bare libpq loop over the same statement.
     package static let multiplexedOverBareMax = 1 / 0.85
     /// Commit to delivery, median, against the sum of its parts.
-    package static let latencyOverPartsMax = 2.0
+    package static let latencyOverPartsMax = 1.8
     /// Commit to delivery, median: that of another program, read from the log, against that of an own mutation.
     package static let outsideOverOwnLatencyMax = 1.5
     /// Mutations per second against pgbench with the same transaction and the same number of clients.
-    package static let mutationsOverPgbenchMin = 0.8
+    package static let mutationsOverPgbenchMin = 0.95
     /// Compiling a project of 500 operations.
     package static let compileSecondsMax = 1.0
     /// A thousand rows from the file of the Swift SDK's cache to typed values.
     package static let cachedRowsMsMax = 20.0
     /// Lookups by key per second against pgbench with the same prepared statement and the same number of clients.
-    package static let lookupsOverPgbenchMin = 0.6
-    /// CPU of the server for one delivery over the fastest WebSocket protocol, against each of the others.
-    package static let protocolOverFastestMin = 0.8
+    package static let lookupsOverPgbenchMin = 0.8
+    /// CPU of the server for one delivery over the fastest WebSocket protocol, against each other protocol and gRPC.
+    package static let protocolOverFastestMin = 0.9
+    package static let gRPCOverFastestMin = 0.75
+    /// CPU of a whole node for one idle session in a second; microseconds.
+    package static let idleSessionMicrosecondsMax = 1.0
     /// 99th percentile of reads and deliveries beside clients with slow statements, against the same without them.
     package static let besideSlowClientsMax = 3.0
     /// CPU of a whole node for one delivery by long-poll, against nchan.
