@@ -1,3 +1,4 @@
+import CBroadcaster
 import Postgres
 
 /// Sessions of `graphql-transport-ws` that follow a live query which does not change, under default settings: what their
