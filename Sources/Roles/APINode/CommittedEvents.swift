@@ -38,7 +38,7 @@ package final class CommittedEvents: Sendable {
     }
 
     /// Returns once the event, if there is one of this id, is in the streams of all shards that it concerns.
-    /// - Throws: `.timeout`; `.unavailable` while too many wait; errors of the database.
+    /// - Throws: `.timeout`; `.limitExceeded` while too many wait; errors of the database.
     package func ensureAppended(_ eventID: String, withinMs: Int64) async throws(RequestError) {
         var wait = waits.withLock { $0.began(withinMs: withinMs, nowMs: MonotonicClock.nowMs()) }
         defer { waits.withLock { [wait] in $0.ended(wait) } }

@@ -64,9 +64,9 @@ package struct GatewayMetrics: Sendable {
 enum WaitOutcome: String, MetricLabelValue {
     case shown
     case timeout
-    /// Too many waits, or a node without a database.
+    /// Too many waits on this gateway.
     case refused
-    /// The database failed.
+    /// The database failed, or this node has none.
     case failed
 
     init(_ problem: RequestError?) {
@@ -74,7 +74,7 @@ enum WaitOutcome: String, MetricLabelValue {
             switch problem?.code {
             case nil: .shown
             case .timeout?: .timeout
-            case .limitExceeded?, .unavailable?: .refused
+            case .limitExceeded?: .refused
             default: .failed
             }
     }

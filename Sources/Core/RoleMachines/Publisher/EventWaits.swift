@@ -58,7 +58,7 @@ package struct EventWaits: Sendable {
         if nowMs >= wait.deadlineMs { return .fail(RequestError(.timeout, "the event is not published yet")) }
         if !wait.isRepeated {
             guard repeated < settings.repeatedMax else {
-                return .fail(RequestError(.unavailable, "too many wait for events that are not published yet"))
+                return .fail(RequestError(.limitExceeded, "too many wait for events that are not published yet"))
             }
             repeated += 1
             wait.isRepeated = true

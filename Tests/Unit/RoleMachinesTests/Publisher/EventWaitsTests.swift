@@ -5,7 +5,7 @@ import Testing
 struct EventWaitsTests {
     private static let timeout = EventWaits.Action.fail(RequestError(.timeout, "the event is not published yet"))
     private static let tooMany = EventWaits.Action.fail(
-        RequestError(.unavailable, "too many wait for events that are not published yet"))
+        RequestError(.limitExceeded, "too many wait for events that are not published yet"))
 
     @Test func anEventWithoutARowIsInTheStreams() {
         var waits = EventWaits()
