@@ -368,7 +368,7 @@ let package = Package(
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "CodeGeneration", "Inspection", "Operations", "Refresh",
+                "Admin", "Broker", "Streams", "Catalog", "CodeGeneration", "Inspection", "Operations", "Refresh",
                 "SchemaMigration", "SchemaModel", "SchemaSDL", "Clocks", "DeploymentPlan", "Deployments",
                 "DevEnvironment", "Execution", "Explanation",
                 "ProtocolClients", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
@@ -562,7 +562,7 @@ let package = Package(
             .unit, "AdminTests",
             [
                 "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "Postgres",
-                "RoleMachines", "TestSupport", logging, nio, nioHTTP, nioPosix,
+                "RoleMachines", "ServerSentEvents", "TestSupport", logging, nio, nioHTTP, nioPosix,
             ]),
         tests(
             .contract, "NodeStartTests",

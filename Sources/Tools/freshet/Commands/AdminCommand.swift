@@ -12,6 +12,7 @@ struct AdminCommand: AsyncParsableCommand {
             Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self,
             Revoke.self, Unrevoke.self, Invalidate.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self,
             Tail.self, Events.self, TryRule.self, Flight.self, Plan.self, Deployments.self, Schema.self,
+            Operations.self,
         ])
 
     struct Connection: ParsableArguments {
