@@ -369,7 +369,7 @@ let package = Package(
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "CodeGeneration", "Inspection", "Operations", "Refresh",
+                "Admin", "Broker", "Streams", "Catalog", "CodeGeneration", "Inspection", "Operations", "Refresh",
                 "SchemaMigration", "SchemaModel", "SchemaSDL", "Clocks", "DeploymentPlan", "Deployments",
                 "DevEnvironment", "Execution", "Explanation",
                 "ProtocolClients", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
@@ -563,7 +563,7 @@ let package = Package(
             .unit, "AdminTests",
             [
                 "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "Postgres",
-                "RoleMachines", "TestSupport", logging, nio, nioHTTP, nioPosix,
+                "RoleMachines", "ServerSentEvents", "TestSupport", logging, nio, nioHTTP, nioPosix,
             ]),
         tests(
             .contract, "NodeStartTests",

@@ -32,6 +32,7 @@ package final class AdminEndpoint: HTTPHandler {
     private let services: AdminServices
     private let operations: AdministratorOperations?
     private let access: AdminAccess
+    private let streams: ReportStreams
     private let audit: Logger
     private let nowMs: @Sendable () -> Int64
     private let looks = Mutex(LookLog())
@@ -44,13 +45,14 @@ package final class AdminEndpoint: HTTPHandler {
 
     package init(
         services: AdminServices, operations: AdministratorOperations? = nil, access: AdminAccess,
-        nowMs: @escaping @Sendable () -> Int64, logger: Logger
+        streams: ReportStreams, nowMs: @escaping @Sendable () -> Int64, logger: Logger
     ) {
         self.nowMs = nowMs
         refusals = Mutex((RefusalBudget(), RefusalBudget()))
         self.operations = operations
         self.services = services
         self.access = access
+        self.streams = streams
         var audit = logger
         audit[metadataKey: "log"] = "audit"
         self.audit = audit
@@ -66,7 +68,7 @@ package final class AdminEndpoint: HTTPHandler {
         }
         let found = Result { () throws(RequestError) in try AdminRoutes.find(request.method, request.path) }
         if case .success(let match) = found, match.route.isOpen {
-            return perform(match, AdminArguments(), AdminRequest(request, .anyone), exchange)
+            return perform(match, AdminArguments(), everyMs: nil, AdminRequest(request, .anyone), exchange)
         }
         let answer = access.decideNow(request, nowMs: nowMs())
         guard case .undecided = answer else { return decided(answer, found, request, exchange) }
@@ -96,7 +98,8 @@ package final class AdminEndpoint: HTTPHandler {
         }
         do throws(RequestError) {
             let match = try found.get()
-            perform(match, try arguments(match, request.http), request, exchange)
+            let everyMs = try match.everyMs(request.http)
+            perform(match, try arguments(match, request.http, everyMs), everyMs: everyMs, request, exchange)
         } catch {
             // A report that does not exist changes nothing; anything else is on record.
             if request.http.method == .GET { fail(exchange, error) } else { refuse(request, exchange, error) }
@@ -105,10 +108,11 @@ package final class AdminEndpoint: HTTPHandler {
 
     /// - Throws: `.badRequest`, `.unsupportedMediaType`.
     private func arguments(
-        _ match: AdminRoutes.Match, _ request: HTTPRequest
+        _ match: AdminRoutes.Match, _ request: HTTPRequest, _ everyMs: Int64?
     ) throws(RequestError) -> AdminArguments {
         let body = match.route.takesBody ? AdminArguments.items(ofBody: try request.jsonBody()) : []
-        return try match.arguments(request.queryItems + body)
+        let query = request.queryItems.filter { everyMs == nil || $0.name != ReportStream.every.name }
+        return try match.arguments(query + body)
     }
 
     /// Describes an administrator's operation without what it reads and writes.
@@ -125,20 +129,50 @@ package final class AdminEndpoint: HTTPHandler {
         }
     }
 
+    /// - Parameter everyMs: how often a report is made for its event stream; nil: it is answered once.
     private func perform(
-        _ match: AdminRoutes.Match, _ arguments: AdminArguments, _ request: AdminRequest, _ exchange: HTTPExchange
+        _ match: AdminRoutes.Match, _ arguments: AdminArguments, everyMs: Int64?, _ request: AdminRequest,
+        _ exchange: HTTPExchange
     ) {
         let services = services
-        if match.route.isLook { auditLook(arguments, request) }
+        if match.route.isLook { auditLook(match.route, arguments, everyMs: everyMs, request) }
         let person = person(request)
         switch match.route.work {
         case .response(let respond):
             PeerReports.$person.withValue(person) { respond(services, arguments, request.http, exchange) }
-            if match.route.mediaType == Self.eventStream { end(exchange, with: request.caller) }
-        case .report(let report): answer(exchange, to: person) { try await report(services, arguments) }
+            if match.route.mediaType == OpenAPIDocument.eventStream {
+                exchange.endStream(with: request.caller, nowMs: nowMs())
+            }
+        case .report, .personal, .gathered:
+            guard let make = report(match, arguments, request, person) else { return }
+            guard let everyMs else { return answer(exchange, make) }
+            do throws(RequestError) {
+                try ReportStream(exchange: exchange, everyMs: everyMs, make: make).open(streams)
+                exchange.endStream(with: request.caller, nowMs: nowMs())
+            } catch {
+                fail(exchange, error)
+            }
+        case .action(let make):
+            do throws(RequestError) {
+                act(try make(arguments), arguments, request, exchange)
+            } catch {
+                refuse(request, exchange, error)
+            }
+        }
+    }
+
+    /// Returns what makes the report of a route for a request; nil for a route that has none.
+    private func report(
+        _ match: AdminRoutes.Match, _ arguments: AdminArguments, _ request: AdminRequest, _ person: String?
+    ) -> (@Sendable () async throws -> JSONValue)? {
+        let services = services
+        let make: @Sendable () async throws -> JSONValue
+        switch match.route.work {
+        case .response, .action: return nil
+        case .report(let report): make = { try await report(services, arguments) }
         case .personal(let report):
             let refused = request.caller.map { access.refusedActions(of: $0) } ?? [:]
-            answer(exchange, to: person) { try await report(services, arguments, refused) }
+            make = { try await report(services, arguments, refused) }
         case .gathered(let report):
             let isPost = match.route.method == .POST
             if isPost, !match.route.isLook {
@@ -148,20 +182,15 @@ package final class AdminEndpoint: HTTPHandler {
                 if let person { metadata["for"] = "\(person)" }
                 audit.notice("admin action", metadata: metadata)
             }
+            let path = match.route.path
             // Another node, or a client of a former version, gets the node's own part.
-            if request.http.header(PeerReports.header) != nil || match.isFormer {
-                return answer(exchange, to: person) { try await report.part(services, arguments) }
-            }
-            answer(exchange, to: person) {
-                try await report.gathered(services, arguments, path: match.route.path, isPost: isPost)
-            }
-        case .action(let make):
-            do throws(RequestError) {
-                act(try make(arguments), arguments, request, exchange)
-            } catch {
-                refuse(request, exchange, error)
+            let isPart = request.http.header(PeerReports.header) != nil || match.isFormer
+            make = {
+                if isPart { return try await report.part(services, arguments) }
+                return try await report.gathered(services, arguments, path: path, isPost: isPost)
             }
         }
+        return { try await PeerReports.$person.withValue(person, operation: make) }
     }
 
     private func act(
@@ -191,36 +220,22 @@ package final class AdminEndpoint: HTTPHandler {
         }
     }
 
-    private static let eventStream = "text/event-stream"
-    /// The longest that a stream of a user lasts, however long the token: 30 days.
-    private static let streamMsMax: Int64 = 30 * 86_400_000
-
-    /// Ends an event stream when the token of its reader expires.
-    private func end(_ exchange: HTTPExchange, with caller: AdminCaller?) {
-        guard let expiresAtMs = caller?.expiresAtMs else { return }
-        let leftMs = min(max(0, expiresAtMs - nowMs()), Self.streamMsMax)
-        exchange.eventLoop.execute { [weak exchange] in
-            guard let exchange, !exchange.isClosed else { return }
-            let end = exchange.eventLoop.scheduleTask(in: .milliseconds(leftMs)) { [weak exchange] in
-                exchange?.abandonStream()
-            }
-            exchange.onClose { end.cancel() }
-        }
-    }
-
     /// The values of a request that the audit log has. Variables, claims and conditions are users' data themselves.
     private static let auditedNames = ["key", "operation", "session", "uid", "user", "as", "mutation", "node"]
 
-    /// Writes who looks at which users' data, once for a look that asks repeatedly.
-    private func auditLook(_ arguments: AdminArguments, _ request: AdminRequest) {
+    /// Writes who looks at which users' data, once for a look that asks repeatedly, or for an event stream.
+    private func auditLook(
+        _ route: AdminRoute, _ arguments: AdminArguments, everyMs: Int64?, _ request: AdminRequest
+    ) {
         var metadata: Logger.Metadata = ["what": "\(request.http.path)"]
+        if let everyMs { metadata["everyMs"] = "\(everyMs)" }
         for name in Self.auditedNames {
             if let value = arguments[name] { metadata[name] = "\(value)" }
         }
         if let peer = request.http.header(PeerReports.header) {
             metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))"
         }
-        if request.http.method == .GET {
+        if route.method == .GET || route.isRead {
             // A client may use another port for each request. Other variables are other data.
             let values = arguments.query.map { "\($0.name)=\($0.value)" }.sorted()
             let look = ([who(request, withPort: false), request.http.path] + values).joined(separator: "\n")
@@ -278,16 +293,12 @@ package final class AdminEndpoint: HTTPHandler {
 
     private static let nobody = "-"
 
-    private func answer(
-        _ exchange: HTTPExchange, to person: String?, _ make: @escaping @Sendable () async throws -> JSONValue
-    ) {
+    private func answer(_ exchange: HTTPExchange, _ make: @escaping @Sendable () async throws -> JSONValue) {
         Task {
             do {
-                respond(exchange, try await PeerReports.$person.withValue(person, operation: make))
-            } catch let error as RequestError {
-                fail(exchange, error)
+                respond(exchange, try await make())
             } catch {
-                fail(exchange, RequestError(.unavailable, "\(error)"))
+                fail(exchange, RequestError(of: error))
             }
         }
     }
@@ -297,6 +308,13 @@ package final class AdminEndpoint: HTTPHandler {
     }
 
     private func fail(_ exchange: HTTPExchange, _ error: RequestError) { exchange.fail(error) }
+}
+
+extension RequestError {
+    /// Why a report could not be made.
+    init(of error: any Error) {
+        self = (error as? RequestError) ?? RequestError(.unavailable, "\(error)")
+    }
 }
 
 extension HTTPExchange {

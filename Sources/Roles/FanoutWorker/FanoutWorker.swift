@@ -259,13 +259,13 @@ package actor FanoutWorker {
     package var pacedCount: Int { machine.refresh.pacedCount }
 
     package func liveQueryReports(
-        limit: Int, operation: OperationReference?, keyPrefix: String?
+        limit: Int, operation: OperationReference? = nil, keyPrefix: String? = nil, keys: Set<LiveQueryKey>? = nil
     ) -> [LiveQueryReport] {
-        machine.refresh.liveQueryReports(limit: limit, operation: operation, keyPrefix: keyPrefix)
+        machine.refresh.liveQueryReports(limit: limit, operation: operation, keyPrefix: keyPrefix, keys: keys)
     }
 
-    package func liveQueryCount(of operation: OperationReference) -> Int {
-        machine.refresh.liveQueryCount(of: operation)
+    package func liveQueryCount(of operation: OperationReference?, keyPrefix: String? = nil) -> Int {
+        machine.refresh.liveQueryCount(of: operation, keyPrefix: keyPrefix)
     }
 
     package var conditionErrorCounts: [Trigger.ID: UInt64] { machine.refresh.conditionErrorCounts }

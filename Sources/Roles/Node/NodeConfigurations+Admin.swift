@@ -10,4 +10,6 @@ extension NodeContext {
         peers.peersMax = settings.admin.peersMax
         return peers
     }
+
+    var reportStreamsMax: Int { settings.inspect.reportStreamsMax }
 }

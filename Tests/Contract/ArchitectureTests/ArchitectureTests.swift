@@ -86,6 +86,7 @@ import Testing
         "Roles/Node/Readiness/StreamReading.swift": "whether Redis serves a node's streams",
         "Roles/Node/Start/StartupBackoff.swift": "when a start is tried again",
         "Roles/Admin/RefusalBudget.swift": "how many refusals are logged",
+        "Roles/Admin/Streams/ReportChanges.swift": "which reports of a stream are sent",
         "Roles/ChangeTailer/SlotRemains.swift": "what is dropped with a replication slot",
     ]
 

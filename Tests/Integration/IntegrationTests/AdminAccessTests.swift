@@ -156,13 +156,15 @@ struct AdminAccessTests {
                 $0.contains("/admin/v1/sessions") && $0.contains("42 (ann@") && $0.contains("admin token")
             })
 
-        let endsAt = Date().timeIntervalSince1970 + 3
-        let short = try Issuer.token(key, issuer.origin, ["exp": .int(Int64(endsAt))])
-        let stream = LineLog()
-        _ = try? await HTTPLines.follow(
-            admin, path: "/admin/v1/tail", headers: ["authorization": "Bearer \(short)"]
-        ) { stream.append($0) }
-        #expect(stream.isOpened && Date().timeIntervalSince1970 >= Double(Int64(endsAt)))
+        for path in ["/admin/v1/tail", "/admin/v1/sessions?every=500"] {
+            let endsAt = Date().timeIntervalSince1970 + 3
+            let short = try Issuer.token(key, issuer.origin, ["exp": .int(Int64(endsAt))])
+            let stream = LineLog()
+            _ = try? await HTTPLines.follow(
+                admin, path: path, headers: ["authorization": "Bearer \(short)"]
+            ) { stream.append($0) }
+            #expect(stream.isOpened && Date().timeIntervalSince1970 >= Double(Int64(endsAt)), "\(path)")
+        }
     }
 
     private func writes(

@@ -301,6 +301,12 @@ extension ConsoleTests {
         try await says(["sessions", "--by", "client", "--user", "ann"], ["give no filter"], code: 64)
         try await says(["deployments"], ["state", "sessions"])
         try await says(["schema"], ["Lot", "category String!"])
+        try await says(["operations"], ["auctions/ListLots", "mutation", "PUBLIC"])
+        try await says(
+            ["operations", "auctions/ListLots"],
+            ["changes of lot: hash lookup", "SQL for many live queries", "Refreshed by", "auctions/EditLot: "])
+        try await says(["operations", "ListLots"], ["CONNECTOR/OPERATION"], code: 64)
+        try await says(["live-queries", "--limit", "0"], ["; --limit lists more than 0"])
         try await says(["slot"], ["Health", "There are no publications."])
         try await says(["trace", trace], ["auctions/EditLot reached", "Delivered", "to 1 session"])
         try await says(["trace", "--arm", "100", "--minutes", "5"], ["traces 100 % of the mutations for 300 s"])

@@ -122,6 +122,13 @@ struct RecordedTests {
         #expect(try await admin.post("v1/flight/record?uid=ann").body["isArmed"] == true)
         let first = try await follow(front, "Mine", [:], token: token(lastsSeconds: 600))
         let second = try await follow(back, "Mine", [:], token: token(lastsSeconds: 2))
+        // Gateways know the user, the worker knows the runs.
+        let mine = try await admin.wait("v1/live-queries?user=ann") { answer in
+            answer.rows("liveQueries").contains { ($0["runs"]?.intValue ?? 0) > 0 }
+        }
+        let found = mine.rows("liveQueries")
+        #expect(mine["matching"] == 1 && found.first?["operation"] == "movies/Mine", "\(mine)")
+        #expect(found.first?["node"]?.stringValue != admin.node && found.first?["shard"] != nil, "\(mine)")
         second.subscribe("Shelf", [:], id: "2")
         let other = try await follow(front, "Mine", [:], token: token("bob", lastsSeconds: 600))
         try await add(front, "ann", "Any")

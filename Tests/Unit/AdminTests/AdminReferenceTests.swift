@@ -47,10 +47,21 @@ import Testing
                 #expect(inPath == required, "\(path)")
                 #expect(operation["responses"]?["200"]?["content"]?[route.mediaType]?["schema"] != nil, "\(path)")
                 #expect(operation["deprecated"] == (path == route.path ? nil : true), "\(path)")
+                // A report can be followed, but not under its former path.
+                let isFollowed = route.isReport && path == route.path
+                let every = (operation["parameters"]?.arrayValue ?? []).contains {
+                    $0["$ref"] == "#/components/parameters/every"
+                }
+                #expect(every == isFollowed, "\(path)")
+                if route.mediaType != "text/event-stream" {
+                    let events = operation["responses"]?["200"]?["content"]?["text/event-stream"]
+                    #expect((events != nil) == isFollowed, "\(path)")
+                }
             }
         }
         #expect(paths.entries.reduce(0) { $0 + ($1.value.objectValue?.count ?? 0) } == operations)
         #expect(ids.count == operations)
+        #expect(document["components"]?["parameters"]?["every"]?["schema"]?["default"] == 2_000)
         #expect(document.description.contains("](") == false, "links of the page are no part of the document")
     }
 
@@ -69,6 +80,12 @@ import Testing
         for route in AdminRoutes.all where route.path.hasPrefix("/admin/") && !route.path.hasPrefix("/admin/v1/") {
             #expect(route.about.contains("deprecated"), "\(route.path)")
         }
+    }
+
+    @Test func everyReportOfThisVersionCanBeFollowed() {
+        let rest = AdminRoutes.all.filter { $0.method == .GET && !$0.isReport }.map(\.path)
+        #expect(
+            rest == ["/healthz", "/readyz", "/metrics", "/admin/v1/tail", "/admin/v1/follow/{connector}/{operation}"])
     }
 
     @Test func unknownParametersAreNamed() throws {

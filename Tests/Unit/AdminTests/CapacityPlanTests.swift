@@ -139,7 +139,7 @@ import Testing
             Self.part(
                 "w",
                 [
-                    "count": 3, "followed": [],
+                    "count": 3, "matching": 7, "followed": [],
                     "liveQueries": [["key": "aa1"], ["key": "ab2"], ["key": "b3"]],
                 ]),
             Self.part(
@@ -151,7 +151,7 @@ import Testing
             return (merged["matching"], (merged["liveQueries"]?.arrayValue ?? []).map { $0["key"] })
         }
         #expect(try keys([]) == (3, ["aa1", "ab2", "b3"]))
-        #expect(try keys([("key", "A")]) == (2, ["aa1", "ab2"]))
+        #expect(try keys([("key", "A")]) == (7, ["aa1", "ab2"]), "workers count those that they do not list, too")
         // No worker reports the last one.
         #expect(try keys([("user", "ann")]) == (3, ["ab2", "b3", "c4"]))
         #expect(try keys([("user", "ann"), ("key", "b"), ("limit", "1")]) == (1, ["b3"]))

@@ -92,9 +92,9 @@ import Testing
             ),
             (
                 ["server": "r", "usedBytes": 973_079, "maxBytes": 1_048_576, "policy": "noeviction"], "warning",
-                "Redis r uses 950.3 KiB of 1 MiB; when it is full, events wait in the outbox."
+                "Redis r uses 950 KiB of 1 MiB; when it is full, events wait in the outbox."
             ),
-            (["server": "r", "usedBytes": 101, "maxBytes": 100, "policy": "noeviction"], "critical", "of 100 bytes"),
+            (["server": "r", "usedBytes": 101, "maxBytes": 100, "policy": "noeviction"], "critical", "of 100 B"),
         ] as [(JSONValue, String, String)])
     func redisIsNamedWhereItIsFullOrLosesEvents(_ server: JSONValue, _ level: String, _ sentence: String) {
         var facts = Self.facts()

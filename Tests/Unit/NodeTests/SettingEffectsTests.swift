@@ -201,6 +201,7 @@ import Testing
             text(try ServiceNode.redisConfiguration(settings)), text(try node.keys()), text(node.streamLengths),
             text(node.deltaCache), text(node.variableLimits), text(node.revocationSettings),
             text(node.advertisedAddress(port: 1)), text(node.peerSettings), text(node.recorderSettings),
+            text(node.reportStreamsMax),
             text(node.traceExportSettings as Any),
         ]
         let policy = TokenPolicy(settings.auth, downloads)

@@ -55,20 +55,21 @@ extension RefreshMachine {
     /// - Parameters:
     ///   - limit: the maximum number, selected arbitrarily; the reports are ordered by operation, then by key.
     ///   - keyPrefix: the first digits of the keys, in lower case.
+    ///   - keys: the wanted ones; nil: all.
     package func liveQueryReports(
-        limit: Int, operation: OperationReference? = nil, keyPrefix: String? = nil
+        limit: Int, operation: OperationReference? = nil, keyPrefix: String? = nil, keys: Set<LiveQueryKey>? = nil
     ) -> [LiveQueryReport] {
         // Limit before sorting: lease renewals wait meanwhile.
         var reports: [LiveQueryReport] = []
         for shard in shards.values where reports.count < limit {
             reports += shard.liveQueryReports(
-                limit: limit - reports.count, operation: operation, keyPrefix: keyPrefix)
+                limit: limit - reports.count, operation: operation, keyPrefix: keyPrefix, keys: keys)
         }
         return reports.sorted { ($0.operation, $0.key.description) < ($1.operation, $1.key.description) }
     }
 
-    /// The number of live queries of an operation.
-    package func liveQueryCount(of operation: OperationReference) -> Int {
-        shards.values.reduce(0) { $0 + $1.queries.table.states.count { $0.query.operation == operation } }
+    /// The number of live queries of an operation, and of those whose keys begin with digits in lower case.
+    package func liveQueryCount(of operation: OperationReference?, keyPrefix: String? = nil) -> Int {
+        shards.values.reduce(0) { $0 + $1.liveQueryCount(of: operation, keyPrefix: keyPrefix) }
     }
 }

@@ -38,13 +38,21 @@ extension ShardQueries {
     /// - Parameters:
     ///   - limit: the maximum number, selected arbitrarily, in no order.
     ///   - keyPrefix: the first digits of the keys, in lower case.
+    ///   - keys: the wanted ones; nil: all.
     func liveQueryReports(
-        limit: Int, operation: OperationReference?, keyPrefix: String?
+        limit: Int, operation: OperationReference?, keyPrefix: String?, keys: Set<LiveQueryKey>?
     ) -> [LiveQueryReport] {
         queries.table.states.lazy.filter { state in
-            (operation == nil || state.query.operation == operation)
-                && keyPrefix.map(state.query.key.description.hasPrefix) ?? true
+            (keys?.contains(state.query.key) ?? true) && Self.passes(state.query, operation, keyPrefix)
         }
         .prefix(limit).map { $0.report(in: shard) }
+    }
+
+    func liveQueryCount(of operation: OperationReference?, keyPrefix: String?) -> Int {
+        queries.table.states.count { Self.passes($0.query, operation, keyPrefix) }
+    }
+
+    private static func passes(_ query: LiveQuery, _ operation: OperationReference?, _ keyPrefix: String?) -> Bool {
+        (operation == nil || query.operation == operation) && keyPrefix.map(query.key.description.hasPrefix) ?? true
     }
 }

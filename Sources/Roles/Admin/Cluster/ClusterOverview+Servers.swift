@@ -65,12 +65,5 @@ extension ClusterOverview {
                 + "outbox.", "home")
     }
 
-    /// `512 MiB`, `1.5 GiB`
-    private static func bytes(_ count: Int64) -> String {
-        let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
-        var (value, unit) = (Double(count), 0)
-        while value >= 1_024, unit < units.count - 1 { (value, unit) = (value / 1_024, unit + 1) }
-        let tenths = (value * 10).rounded() / 10
-        return (tenths == tenths.rounded() ? "\(Int64(tenths))" : "\(tenths)") + " \(units[unit])"
-    }
+    private static func bytes(_ count: Int64) -> String { HumanUnits.bytes(Double(count)) }
 }

@@ -209,6 +209,6 @@ struct ClusterOverview: Sendable, Hashable {
     }
 
     static func count(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
-        "\(number) \(number == 1 ? one : many ?? one + "s")"
+        HumanUnits.plural(number, one, many)
     }
 }

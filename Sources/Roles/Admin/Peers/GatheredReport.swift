@@ -4,12 +4,15 @@ package import LiveModel
 /// A report that consists of the parts of several nodes.
 package struct GatheredReport: Sendable {
     package typealias Merge = @Sendable ([ReportPart], AdminArguments) -> JSONObject
+    package typealias Further = @Sendable (AdminServices, [ReportPart], AdminArguments) async throws -> GatheredParts
 
     /// The roles of which a node needs one to have a part; empty: every node has one.
     let roles: @Sendable (AdminArguments) -> Set<Role>
     let merge: Merge
     /// Makes this node's part, an object.
     let part: AdminRoute.Report
+    /// Gathers what the first parts lead to; nil: they are all.
+    let further: Further?
 
     init(roles: Set<Role> = [], merge: @escaping Merge, part: @escaping AdminRoute.Report) {
         self.init(rolesBy: { _ in roles }, merge: merge, part: part)
@@ -17,10 +20,11 @@ package struct GatheredReport: Sendable {
 
     init(
         rolesBy roles: @escaping @Sendable (AdminArguments) -> Set<Role>, merge: @escaping Merge,
-        part: @escaping AdminRoute.Report
+        further: Further? = nil, part: @escaping AdminRoute.Report
     ) {
         self.roles = roles
         self.merge = merge
+        self.further = further
         self.part = part
     }
 
@@ -30,10 +34,11 @@ package struct GatheredReport: Sendable {
     func gathered(
         _ services: AdminServices, _ arguments: AdminArguments, path: String, isPost: Bool = false
     ) async throws -> JSONValue {
-        let gathered = try await services.peers.gather(
+        var gathered = try await services.peers.gather(
             path, query: arguments.query, only: arguments["node"].map { NodeID($0) }, roles: roles(arguments),
-            isPost: isPost
+            body: isPost ? JSONObject() : nil
         ) { try await part(services, arguments) }
+        if let further { gathered.add(try await further(services, gathered.parts, arguments)) }
         return json(gathered, askedOf: services.inspector.nodeID, arguments)
     }
 
@@ -75,4 +80,11 @@ package struct UnreachableNode: Sendable, Hashable {
 package struct GatheredParts: Sendable, Hashable {
     package var parts: [ReportPart] = []
     package var unreachable: [UnreachableNode] = []
+
+    /// Adds the parts of a further question; a node is named once.
+    mutating func add(_ more: GatheredParts) {
+        parts += more.parts
+        let named = Set(unreachable.map(\.node))
+        unreachable += more.unreachable.filter { !named.contains($0.node) }
+    }
 }

@@ -13,17 +13,13 @@ enum MergedReports {
 
     private static func age(_ row: JSONObject) -> Int64 { row["sinceMs"]?.intValue ?? 0 }
 
-    /// The live queries of all workers, of which `matching` of `count` pass the filters by key and user.
+    /// The live queries of all workers, of which `matching` of `count` pass the filters.
     static func liveQueries(_ parts: [ReportPart], _ arguments: AdminArguments) -> JSONObject {
         var found = parts.flatMap { $0.rows("liveQueries") }
-        let isFiltered = arguments["key"] != nil || arguments["user"] != nil
         if let key = arguments["key"]?.lowercased() { found.removeAll { !text($0, "key").hasPrefix(key) } }
         if arguments["user"] != nil {
-            // Gateways report those that no worker reports.
-            var followed = Dictionary(
-                parts.flatMap { $0.rows("followed") }.map { (text($0, "key"), $0) }, uniquingKeysWith: { one, _ in one }
-            )
-            if let key = arguments["key"]?.lowercased() { followed = followed.filter { $0.key.hasPrefix(key) } }
+            // Gateways report those that no worker has, as those whose owner has changed just now.
+            var followed = followed(parts, arguments)
             found.removeAll { followed[text($0, "key")] == nil }
             for row in found { followed[text(row, "key")] = nil }
             found += followed.values
@@ -34,10 +30,19 @@ enum MergedReports {
             .sorted { $0.order < $1.order }
         return [
             "count": sum(parts, "count"),
-            "matching": isFiltered
-                ? .int(Int64(rows.count)) : sum(parts, arguments["operation"] != nil ? "matching" : "count"),
+            "matching": arguments["user"] != nil
+                ? .int(Int64(rows.count))
+                : sum(parts, arguments["operation"] != nil || arguments["key"] != nil ? "matching" : "count"),
             "liveQueries": .array(rows.prefix(arguments.integer("limit") ?? 0).map { .object($0.row) }),
         ]
+    }
+
+    /// The live queries that a user's sessions follow, by key, as gateways report them.
+    static func followed(_ parts: [ReportPart], _ arguments: AdminArguments) -> [String: JSONObject] {
+        let key = arguments["key"]?.lowercased() ?? ""
+        return Dictionary(
+            parts.flatMap { $0.rows("followed") }.map { (text($0, "key"), $0) }.filter { $0.0.hasPrefix(key) },
+            uniquingKeysWith: { one, _ in one })
     }
 
     /// The counts of each operation, added up, those with the most wasted runs first. `wasted` are the runs that found

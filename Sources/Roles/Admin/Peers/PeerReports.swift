@@ -56,22 +56,23 @@ package struct PeerReports: Sendable {
     ///   - path: the report's path at other nodes.
     ///   - query: the query at other nodes.
     ///   - only: the node whose part is wanted; nil: every node's.
-    ///   - isPost: whether the part is the answer to an action.
+    ///   - body: of a POST, if the part is the answer to one; nil: it is read by GET.
     ///   - own: makes this node's part.
     /// - Throws: `.notFound` for a node that is not in the list; `.unavailable` if the list cannot be read; what `own`
     ///   throws.
     package func gather(
-        _ path: String, query: [(name: String, value: String)], only: NodeID?, roles: Set<Role>, isPost: Bool = false,
-        own part: @Sendable () async throws -> JSONValue
+        _ path: String, query: [(name: String, value: String)], only: NodeID?, roles: Set<Role>,
+        body: JSONObject? = nil, own part: @Sendable () async throws -> JSONValue
     ) async throws -> GatheredParts {
         let plan = try await plan(only: only, roles: roles)
         var gathered = GatheredParts(unreachable: plan.unreachable)
         let target = path + Self.query(query.filter { $0.name != "node" })
+        let body = body.map { JSONValue.object($0).compactBytes }
         await withTaskGroup(of: Answer.self) { group in
             var waiting = plan.peers[...]
             func ask() {
                 guard let peer = waiting.popFirst() else { return }
-                group.addTask { await self.part(of: peer, target, isPost: isPost) }
+                group.addTask { await self.part(of: peer, target, body) }
             }
             for _ in 0..<Self.atOnce { ask() }
             var bytes = 0
@@ -172,12 +173,12 @@ package struct PeerReports: Sendable {
             responseBytesMax: settings.answerBytesMax)
     }
 
-    private func part(of peer: PeerPlan.Peer, _ target: String, isPost: Bool) async -> Answer {
+    private func part(of peer: PeerPlan.Peer, _ target: String, _ body: [UInt8]?) async -> Answer {
         func unreachable(_ reason: String) -> Answer {
             .failure(UnreachableError(node: UnreachableNode(node: peer.node, reason: reason)))
         }
         var request = request(peer, target)
-        if isPost { request.body = Array("{}".utf8) }
+        if let body { request.body = body }
         switch await sender.send(request) {
         case .failure(let failure): return unreachable(reason(failure, peer))
         case .success(let response):

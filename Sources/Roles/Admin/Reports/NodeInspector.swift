@@ -357,49 +357,4 @@ package struct NodeInspector: Sendable {
                 })
         ]
     }
-
-    /// Returns live queries that this node's worker owns, and the keys of those that the user follows here.
-    /// - Parameter user: nil for no keys.
-    package func liveQueries(
-        limit: Int, operation: OperationReference?, keyPrefix: String? = nil, user: String? = nil
-    ) async -> JSONValue {
-        let nowMs = clock.nowMs()
-        let reports =
-            await worker?.liveQueryReports(limit: limit, operation: operation, keyPrefix: keyPrefix) ?? []
-        var matching: Int?
-        if let operation, keyPrefix == nil { matching = await worker?.liveQueryCount(of: operation) ?? 0 }
-        return [
-            "node": .string(node.name), "count": .int(Int64(await worker?.liveQueryCount ?? 0)),
-            "matching": matching.map { .int(Int64($0)) } ?? .null,
-            "followed": .array(await followed(by: user, operation)),
-            "liveQueries": .array(
-                reports.map { report in
-                    [
-                        "key": .string(report.key.description), "operation": .string(report.operation.description),
-                        "shard": .int(Int64(report.shard.number)),
-                        "rules": .array(rules(of: report.operation).map(JSONValue.string)),
-                        "gateways": .array(report.gateways.map { .string($0.name) }),
-                        "digest": report.digest.map { .string($0.hex) } ?? .null,
-                        "position": report.position.map { .string($0.description) } ?? .null,
-                        "lastTriggerAgoMs": report.lastTriggerMs > 0 ? .int(nowMs - report.lastTriggerMs) : .null,
-                        "lastRunAgoMs": report.lastFinishMs > 0 ? .int(nowMs - report.lastFinishMs) : .null,
-                        "lastRunMs": .int(report.lastRunMs), "runs": .int(Int64(report.runs)),
-                        "failures": .int(Int64(report.failures)),
-                    ]
-                }),
-        ]
-    }
-
-    /// The live queries that a user's sessions follow at this node.
-    private func followed(by user: String?, _ operation: OperationReference?) async -> [JSONValue] {
-        guard let user, let gateway else { return [] }
-        let own = await sessions.reports(limit: .max, keysMax: .max).filter { $0.user == user }
-        return gateway.operations(of: own.flatMap(\.followedKeys)).filter { operation == nil || $0.value == operation }
-            .map { key, operation in
-                [
-                    "key": .string(key.description), "operation": .string(operation.description),
-                    "gateways": [.string(node.name)],
-                ]
-            }
-    }
 }

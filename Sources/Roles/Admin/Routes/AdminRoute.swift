@@ -72,6 +72,15 @@ package struct AdminRoute: Sendable {
         self.work = work
     }
 
+    /// Whether it is a report of the API in JSON, which can be followed as an event stream, too.
+    package var isReport: Bool {
+        if method != .GET || isOpen { return false }
+        switch work {
+        case .report, .personal, .gathered: return true
+        case .action, .response: return false
+        }
+    }
+
     static func get(
         _ path: String, former: String? = nil, _ parameters: [AdminParameter], _ about: String,
         example: String, _ report: @escaping Report

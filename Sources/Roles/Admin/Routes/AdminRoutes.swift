@@ -1,5 +1,7 @@
+import HTTPServer
 import LiveModel
 import NIOHTTP1
+import Sessions
 
 /// The table of the admin API's routes.
 package enum AdminRoutes {
@@ -15,6 +17,20 @@ package enum AdminRoutes {
         /// - Throws: `.badRequest`.
         func arguments(_ query: [(name: String, value: String)]) throws(RequestError) -> AdminArguments {
             try AdminArguments(route.parameters, path: path, query: query, isStrict: !isFormer)
+        }
+
+        /// Returns how often a report is made for its event stream; nil if the request wants one answer.
+        /// - Throws: `.badRequest`.
+        func everyMs(_ request: HTTPRequest) throws(RequestError) -> Int64? {
+            guard route.isReport, !isFormer else { return nil }
+            let every = ReportStream.every
+            let value = request.queryItems.first { $0.name == every.name }?.value
+            guard Preferences.accepts(OpenAPIDocument.eventStream, in: request.header("accept") ?? "") else {
+                if value == nil { return nil }
+                throw RequestError(.badRequest, "every is for event streams: send Accept: text/event-stream")
+            }
+            return try AdminArguments([every], path: [:], query: value.map { [(every.name, $0)] } ?? [])
+                .integer(every.name)
         }
     }
 

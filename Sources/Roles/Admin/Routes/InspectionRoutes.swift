@@ -144,6 +144,17 @@ extension AdminRoutes {
         ) { services, arguments in
             await services.why.node.query(try key(arguments), arms: arguments["arm"] != "no")
         },
+        AdminRoute(
+            .POST, "/admin/v1/node/live-queries",
+            [
+                .query(
+                    "keys", .text(bytesMax: 1 << 20), "The keys of live queries, a JSON array.", isRequired: true),
+                .query("user", .text(bytesMax: nameBytesMax), "The user whose sessions follow them."),
+            ],
+            "this node's part of the live queries of a user, by their keys",
+            example: #"{"node": "worker-1", "liveQueries": [{"key": "0f5c…", "operation": "auctions/GetLot"}]}"#,
+            isLook: true, takesBody: true, isRead: true,
+            .report { services, arguments in await services.inspector.liveQueries(try keys(arguments)) }),
         .look(
             "/admin/v1/node/truth", [key], "what the database answers to a live query that this node knows",
             example: #"{"node": "worker-1", "state": "answered", "digest": "77…", "ms": 3.1}"#
@@ -170,6 +181,16 @@ extension AdminRoutes {
         }
         return LiveQueryKey(digest: digest)
     }
+
+    private static func keys(_ arguments: AdminArguments) throws(RequestError) -> Set<LiveQueryKey> {
+        let keys = (try? JSONValue(parsing: Array((arguments["keys"] ?? "").utf8)))?.arrayValue
+        let digests = keys?.compactMap { $0.stringValue.flatMap { Digest(hex: $0) } }
+        guard let digests, digests.count == keys?.count, digests.count <= liveQueriesMax else {
+            throw RequestError(
+                .badRequest, "keys must be an array of at most \(liveQueriesMax) texts of 64 hexadecimal digits")
+        }
+        return Set(digests.map(LiveQueryKey.init(digest:)))
+    }
 }
 
 extension AdminRoute {
@@ -182,6 +203,18 @@ extension AdminRoute {
 }
 
 extension AdminServices {
+    /// Gathers from workers those live queries that gateways have named: the workers do not know users.
+    func followedLiveQueries(_ parts: [ReportPart], _ arguments: AdminArguments) async throws -> GatheredParts {
+        // As many as the report can list.
+        let names = MergedReports.followed(parts, arguments).keys.sorted().prefix(AdminRoutes.liveQueriesMax)
+        guard let user = arguments["user"], !names.isEmpty else { return GatheredParts() }
+        let keys = Set(names.compactMap { Digest(hex: $0).map(LiveQueryKey.init(digest:)) })
+        return try await peers.gather(
+            "/admin/v1/node/live-queries", query: [], only: arguments["node"].map { NodeID($0) }, roles: [.worker],
+            body: ["keys": .array(names.map { .string($0) }), "user": .string(user)]
+        ) { await inspector.liveQueries(keys) }
+    }
+
     /// - Parameter isOfPeer: whether another node asks, for its own tail of the cluster.
     fileprivate func openTail(
         _ filter: TailFilter, _ arguments: AdminArguments, isOfPeer: Bool, _ exchange: HTTPExchange

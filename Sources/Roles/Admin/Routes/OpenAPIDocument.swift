@@ -3,6 +3,8 @@ import NIOHTTP1
 
 /// The OpenAPI 3.1 description of routes. Pure.
 package enum OpenAPIDocument {
+    static let eventStream = "text/event-stream"
+
     /// Source: OpenAPI Specification 3.1.1, §4.8.1 "OpenAPI Object".
     package static func json(of routes: [AdminRoute]) -> JSONValue {
         var paths = JSONObject()
@@ -28,6 +30,7 @@ package enum OpenAPIDocument {
                             "`admin.token`, or an ID token with `admin.auth.mode: oidc`; not needed where none is set.",
                     ]
                 ],
+                "parameters": ["every": parameter(ReportStream.every)],
                 "schemas": ["Errors": errors],
             ],
         ]
@@ -56,6 +59,16 @@ package enum OpenAPIDocument {
         } else {
             content[route.mediaType] = ["schema": ["type": "string"]]
         }
+        let isFollowed = route.isReport && !isFormer
+        if isFollowed {
+            content[eventStream] = [
+                "schema": [
+                    "type": "string",
+                    "description":
+                        "Events `report` with the JSON, at once and when it differs, or `error` with `Errors`.",
+                ]
+            ]
+        }
         var object: JSONObject = [
             "operationId": .string(name(route.method, path)), "summary": .string(plain(route.about)),
         ]
@@ -64,7 +77,9 @@ package enum OpenAPIDocument {
             object["description"] = .string("The former name of `\(route.path)`.")
         }
         object["security"] = route.isOpen ? [] : [["adminToken": []]]
-        if !route.parameters.isEmpty { object["parameters"] = .array(route.parameters.map(parameter)) }
+        var parameters = route.parameters.map(parameter)
+        if isFollowed { parameters.append(["$ref": "#/components/parameters/every"]) }
+        if !parameters.isEmpty { object["parameters"] = .array(parameters) }
         object["responses"] = [
             "200": ["description": "OK", "content": .object(content)],
             "default": [

@@ -125,18 +125,20 @@ extension AdminRoutes {
                 node, limit(liveQueriesMax), operationFilter,
                 .query("user", .text(bytesMax: nameBytesMax), "Only live queries that sessions of this user follow."),
                 .query("key", .text(bytesMax: 64), "Only live queries whose key begins with these digits."),
-            ], "live queries that workers own, by operation and key; `matching` of `count` pass the filters",
+            ],
+            "live queries that workers own, by operation and key; `matching` of `count` pass the filters, and any of "
+                + "them are listed if they are more than `limit`",
             example: """
                 {"count": 1, "matching": 1, "liveQueries": [{"node": "worker-1", "key": "0f5c…", \
                 "operation": "auctions/GetLot", \
                 "shard": 5, "gateways": ["gateway-1"], "lastRunMs": 2, "runs": 7, "failures": 0}], "unreachable": []}
                 """, isLook: true,
             GatheredReport(
-                rolesBy: { $0["user"] == nil ? [.worker] : [.worker, .gateway] }, merge: MergedReports.liveQueries
+                rolesBy: { $0["user"] == nil ? [.worker] : [.worker, .gateway] }, merge: MergedReports.liveQueries,
+                further: { try await $0.followedLiveQueries($1, $2) }
             ) { services, arguments in
-                let isFiltered = arguments["user"] != nil || arguments["key"] != nil
-                return await services.inspector.liveQueries(
-                    limit: isFiltered ? liveQueriesMax : arguments.integer("limit") ?? 0,
+                await services.inspector.liveQueries(
+                    limit: arguments.integer("limit") ?? 0,
                     operation: try arguments.operation(), keyPrefix: arguments["key"]?.lowercased(),
                     user: arguments["user"])
             }),

@@ -103,9 +103,22 @@ export async function ask(path, values, options) {
     body: JSON.stringify(Object.fromEntries(given))}));
 }
 
+/** Waits, but not longer than until `signal` aborts, or the server answers again or no more. */
+const pause = (ms, signal) => new Promise(resolve => {
+  const timer = setTimeout(done, ms);
+  function done() {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", done);
+    connection.removeEventListener("change", done);
+    resolve();
+  }
+  signal.addEventListener("abort", done);
+  connection.addEventListener("change", done);
+});
+
 /**
  * Reads an event stream until `signal` aborts; begins again after a loss, later each time, at most after five seconds.
- * @param on - opened(), event(name, data), lost(message)
+ * @param on - opened(), event(name, data), lost(message, isFinal)
  */
 export async function stream(path, signal, on) {
   for (let attempt = 0; !signal.aborted; attempt++) {
@@ -117,22 +130,36 @@ export async function stream(path, signal, on) {
       on.opened?.();
       attempt = 0;
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      let text = "";
+      const take = splitter(on.event);
       for (;;) {
         const {done, value} = await reader.read();
         if (done) break;
-        text += value;
-        const blocks = text.split("\n\n");
-        text = blocks.pop();
-        for (const block of blocks) parse(block, on.event);
+        take(value);
       }
     } catch (error) {
       if (signal.aborted) return;
     }
     if (signal.aborted) return;
     on.lost?.("The stream ended; reconnecting.", false);
-    await new Promise(resolve => setTimeout(resolve, Math.min(5000, 250 * 2 ** attempt)));
+    await pause(Math.min(5000, 250 * 2 ** attempt), signal);
   }
+}
+
+/** Takes the parts of a stream, and calls `event` for each event. A long one is put together once. */
+function splitter(event) {
+  let rest = [];
+  let last = "";
+  return part => {
+    if (!(last + part).includes("\n\n")) {
+      rest.push(part);
+      last = part.at(-1) ?? last;
+      return;
+    }
+    const blocks = (rest.join("") + part).split("\n\n");
+    rest = [blocks.pop()];
+    last = rest[0].at(-1) ?? "";
+    for (const block of blocks) parse(block, event);
+  };
 }
 
 function parse(block, event) {
@@ -149,16 +176,60 @@ function parse(block, event) {
 }
 
 /**
- * Calls `work` now, and then every `ms` while the page is visible, until `signal` aborts.
- * @param ms - a number, or a function that returns one
+ * Follows a report until `signal` aborts. Its stream is closed while nobody sees the page: a browser has six
+ * connections to a server for all its windows.
+ * @param on - path(): the report with its query; every(): the milliseconds between two looks; show(report), now and
+ *   when it differs; failed(error)
+ * @returns a function that asks at once, as after an action or for another path
  */
-export async function poll(ms, signal, work) {
-  for (let isFirst = true; !signal.aborted; isFirst = false) {
-    if (isFirst || !document.hidden) await work();
-    await new Promise(resolve => {
-      const pause = typeof ms === "function" ? ms() : ms;
-      const timer = setTimeout(resolve, isLost ? Math.min(pause, 1000) : pause);
-      signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, {once: true});
-    });
+export function follow(signal, {path, every = () => 3000, show, failed = () => {}}) {
+  let own = new AbortController();
+  let isShown = false;
+
+  async function take(report) {
+    try {
+      await show(report);
+    } catch (error) {
+      if (!(error instanceof ApiError) && error.name !== "AbortError") throw error;
+      if (!signal.aborted) failed(error);
+    }
   }
+
+  async function read() {
+    const [target, ms, closed] = [path(), every(), AbortSignal.any([own.signal, signal])];
+    let isRefused = false;
+    await stream(`${target}${target.includes("?") ? "&" : "?"}every=${ms}`, closed, {
+      event(name, value) {
+        if (closed.aborted) return;
+        isShown = true;
+        if (name === "report") take(value);
+        const error = name === "error" && value.errors[0];
+        if (error) failed(new ApiError(error.message, 503, error.extensions?.code));
+        if (document.hidden || every() !== ms) own.abort();
+      },
+      lost(message, isFinal) { isRefused = isFinal; },
+    });
+    if (!isRefused || closed.aborted) return;
+    // As many streams as may be are open, or the question is wrong: the answer says so.
+    try {
+      take(await get(target, {signal: closed}));
+    } catch (error) {
+      if (!closed.aborted) failed(error);
+    }
+    isShown = true;
+    await pause(Math.max(ms, 5000), closed);
+  }
+
+  (async () => {
+    while (!signal.aborted) {
+      own = new AbortController();
+      if (isShown && document.hidden) await pause(2 ** 31 - 1, AbortSignal.any([own.signal, signal]));
+      else await read();
+    }
+  })();
+  document.addEventListener("visibilitychange", () => { if (isShown || !document.hidden) own.abort(); }, {signal});
+  return () => {
+    isShown = false;
+    own.abort();
+  };
 }

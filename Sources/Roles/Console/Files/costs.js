@@ -1,6 +1,6 @@
 // Rules by wasted runs, operations by cost, and what more load would need.
 
-import {get, poll, query} from "./api.js";
+import {follow, query} from "./api.js";
 import {badge, bytes, card, clock, duration, facts, field, h, link, note, number, percent, plural, select, show}
   from "./dom.js";
 import {missing} from "./sessions.js";
@@ -16,11 +16,7 @@ export function bar(share, text = percent(share)) {
   return h("span", {class: "bar"}, fill, h("span", {class: "text"}, text));
 }
 
-async function reading(place, signal, work) {
-  try { await work(); } catch (error) {
-    if (!signal.aborted && error.status) show(place, note(error.message, "bad"));
-  }
-}
+const failedIn = place => error => show(place, note(error.message, "bad"));
 
 export async function openRules(place, {signal, values, context}) {
   const isTriable = row => row.kind === "trigger";
@@ -45,12 +41,14 @@ export async function openRules(place, {signal, values, context}) {
   const advice = h("div");
   const trial = h("div");
   let choice = new AbortController();
-  const attempt = (operation, isFocused) => {
+  const attempt = async (operation, isFocused) => {
     // A slow answer does not replace the form of a later choice.
     choice.abort();
     choice = new AbortController();
     const own = AbortSignal.any([choice.signal, signal]);
-    return reading(trial, own, () => edit(trial, operation, own, isFocused));
+    try { await edit(trial, operation, own, isFocused); } catch (error) {
+      if (!own.aborted) failedIn(trial)(error);
+    }
   };
   const queries = select([["", "choose"], ...context.operations.filter(({rules}) =>
     rules?.some(rule => rule.startsWith("onMutationExecuted"))).map(({operation}) => [operation, operation])],
@@ -61,8 +59,8 @@ export async function openRules(place, {signal, values, context}) {
     "counts for each."), counted, gaps, list, advice,
     h("h2", {}, "Try a rule"), h("div", {class: "filters"}, field("Query", queries)), trial, recorder(signal));
   if (values.operation) { queries.value = values.operation; attempt(values.operation, true); }
-  await poll(4000, signal, () => reading(gaps, signal, async () => {
-    const {rules, operations, countedForMs, unreachable} = await get("/admin/v1/rules", {signal});
+  follow(signal, {path: () => "/admin/v1/rules", failed: failedIn(gaps), show(report) {
+    const {rules, operations, countedForMs, unreachable} = report;
     show(gaps, missing(unreachable));
     const idle = rules.filter(({fired}) => !fired).length;
     counted.textContent = `${plural(idle, "rule")} of ${number(rules.length)} never fired. ` +
@@ -72,7 +70,7 @@ export async function openRules(place, {signal, values, context}) {
     show(advice, mutations.length ? card("Changes that no rule noticed", mutations.map(({of, mutation, count, rule}) =>
       h("div", {class: "advice"}, h("p", {}, `${mutation} changed rows that ${of} reads ${number(count)} times. `,
         "This rule would have noticed:"), h("pre", {tabindex: 0}, rule)))) : []);
-  }));
+  }});
 }
 
 export async function openTop(place, {signal}) {
@@ -110,21 +108,20 @@ export async function openTop(place, {signal}) {
       (isTotal ? "since the starts." : "over the last five minutes.");
   };
   show(place, h("div", {class: "row"}, about, toggle), gaps, list);
-  await poll(3000, signal, () => reading(gaps, signal, async () => {
-    const {operations, unreachable, isIdle} = await get("/admin/v1/top?limit=1000", {signal});
+  follow(signal, {path: () => "/admin/v1/top?limit=1000", failed: failedIn(gaps), show(report) {
+    const {operations, unreachable, isIdle} = report;
     show(gaps, missing(unreachable));
     isIdleNow = isIdle;
     tell();
     list.rows = operations;
-  }));
+  }});
 }
 
 export async function openCapacity(place, {signal, values}) {
   const factor = h("input", {type: "number", min: 1, max: 1000, value: values.factor ?? 10, name: "factor"});
   const body = h("div");
   const per = (value, form, otherwise) => value === null ? otherwise : form(value);
-  const load = () => reading(body, signal, async () => {
-    const answer = await get("/admin/v1/capacity" + query({factor: factor.value}), {signal});
+  const draw = answer => {
     const {measured, needed, busiestMinuteMs} = answer;
     const when = busiestMinuteMs === null ? "since the starts"
       : `in the minute of ${clock(busiestMinuteMs).slice(0, 5)}`;
@@ -149,7 +146,7 @@ export async function openCapacity(place, {signal, values}) {
       card("What is measured, what assumed", h("ul", {}, answer.assumptions.map(text => h("li", {}, text))))),
     nodes);
     nodes.rows = answer.nodes;
-  });
+  };
   const nodes = table({
     label: "Nodes", columns: [
       {name: "node", label: "Node"}, {name: "roles", label: "Roles", show: row => row.roles.join(", ")},
@@ -161,7 +158,8 @@ export async function openCapacity(place, {signal, values}) {
         show: row => badge(number(row.nodesNeeded), row.nodesNeeded > 1 ? "warning" : "ok")},
     ],
   });
-  factor.addEventListener("change", load);
   show(place, h("div", {class: "filters"}, field("Times the load", factor)), body);
-  await poll(5000, signal, load);
+  const again = follow(signal, {path: () => "/admin/v1/capacity" + query({factor: factor.value}), show: draw,
+    failed: failedIn(body)});
+  factor.addEventListener("change", again);
 }

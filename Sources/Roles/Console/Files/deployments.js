@@ -1,6 +1,6 @@
 // Deployments: the versions of the project, what each changed, who is on it, and the way back.
 
-import {get, poll} from "./api.js";
+import {follow} from "./api.js";
 import {badge, card, duration, h, note, number, plural, short, show} from "./dom.js";
 import {adoption, missing} from "./sessions.js";
 import {table} from "./table.js";
@@ -71,9 +71,9 @@ export async function open(place, {signal}) {
     drawn = choice;
   }
   let former;
-  await poll(5000, signal, async () => {
-    try {
-      const answer = await get("/admin/v1/deployments", {signal});
+  follow(signal, {
+    path: () => "/admin/v1/deployments",
+    show(answer) {
       versions.rows = answer.deployments.map(row => ({...row, id: `${row.deployment ?? ""} ${row.version}`,
         sinceMs: row.activeAtMs ?? row.createdAtMs}));
       draw();
@@ -83,9 +83,8 @@ export async function open(place, {signal}) {
         former = JSON.stringify(answer.rollback);
         show(rollback, answer.rollback ? wayBack(answer.rollback) : "");
       }
-      await use.load(signal);
-    } catch (error) {
-      if (!signal.aborted && error.status) show(problems, note(error.message, "bad"));
-    }
+    },
+    failed: error => show(problems, note(error.message, "bad")),
   });
+  use.follow(signal);
 }

@@ -1,6 +1,6 @@
 // The flight recorder of a user: everything that happens to its sessions, on a time axis and as a table.
 
-import {get, poll, post, query} from "./api.js";
+import {follow, post, query} from "./api.js";
 import {badge, bytes, card, clock, duration, field, h, link, note, number, plural, select, show} from "./dom.js";
 import {allowed, refusal} from "./access.js";
 import {confirmed} from "./confirm.js";
@@ -69,9 +69,9 @@ export async function open(place, {signal, values}) {
   ]});
   show(body, h("div", {class: "filters"}, field("For", minutes), start, stop, revoke), gaps,
     card("Time axis", axis), entries, h("h2", {}, "Sessions now"), sessions);
-  wake = async () => {
-    try {
-      const flight = await get("/admin/v1/flight" + asked, {signal});
+  wake = follow(signal, {
+    path: () => "/admin/v1/flight" + asked,
+    show(flight) {
       start.textContent = flight.isArmed ? "Record longer" : "Record";
       state.textContent = (flight.isArmed ? `Recording until ${clock(flight.untilMs).slice(0, 8)}. `
         : "Not recording. ") + `${plural(flight.entries.length, "entry", "entries")}` +
@@ -80,12 +80,9 @@ export async function open(place, {signal, values}) {
       entries.rows = flight.entries;
       draw(axis, flight.entries);
       show(gaps, missing(flight.unreachable));
-    } catch (error) {
-      if (!signal.aborted && error.status) state.textContent = error.message;
-    }
-  };
-  // Each look is a line in the audit log.
-  await poll(10000, signal, wake);
+    },
+    failed: error => { state.textContent = error.message; },
+  });
 }
 
 /** One line for each session with a mark for each entry; the table says the same in words. */

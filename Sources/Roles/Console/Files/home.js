@@ -1,6 +1,6 @@
 // Home: the verdict in one sentence, then nodes, shards that need attention, events, the log's slot.
 
-import {get, poll} from "./api.js";
+import {follow, get} from "./api.js";
 import {badge, bytes, card, duration, facts, h, link, note, number, plural, short, show} from "./dom.js";
 import {table} from "./table.js";
 
@@ -50,14 +50,7 @@ export async function open(place, {signal}) {
   const count = h("p", {class: "hint"});
   show(place, head, problems, h("div", {class: "grid"}, card("Events and delivery", events), card("Redis", redis),
     card("Database log", slot)), card("Nodes", nodes), replicaCard, card("Shards", count, shards));
-  await poll(3000, signal, async () => {
-    let state;
-    try {
-      state = await get("/admin/v1/overview", {signal});
-    } catch (error) {
-      if (!signal.aborted && error.status) show(head, note(error.message, "bad"));
-      return;
-    }
+  const draw = async state => {
     show(head, verdict(state));
     show(problems, state.problems.length > 1 ? h("ul", {class: "problems"}, state.problems.map(problem => h("li", {},
       badge(problem.severity, problem.severity), " ", problem.screen === "home" || problem.screen === "shards"
@@ -81,7 +74,9 @@ export async function open(place, {signal}) {
     drawEvents(events, state);
     drawRedis(redis, state);
     await drawSlot(slot, state, signal);
-  });
+  };
+  follow(signal, {path: () => "/admin/v1/overview", show: draw,
+    failed: error => show(head, note(error.message, "bad"))});
 }
 
 const replicaStates = {used: "used", behind: "behind, not used", otherTimeline: "on another timeline, not used",

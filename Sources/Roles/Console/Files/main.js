@@ -113,7 +113,10 @@ onConnection(async state => {
   await refresh();
 });
 
-/** Follows edits of the project, and finds out whether the server answers, on every screen. */
+/**
+ * Finds edits of the project, and whether the server answers, on every screen. A short question, since a stream more
+ * would take one of the few connections that a browser has to a server for all its windows.
+ */
 async function refresh() {
   if (!context || document.hidden) return;
   try {

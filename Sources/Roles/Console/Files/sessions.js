@@ -1,6 +1,6 @@
 // Sessions and live queries of the whole cluster.
 
-import {get, poll, post, query} from "./api.js";
+import {follow, post, query} from "./api.js";
 import {badge, card, duration, field, h, link, note, number, plural, select, short, show} from "./dom.js";
 import {refusal} from "./access.js";
 import {confirmed} from "./confirm.js";
@@ -85,19 +85,16 @@ export async function openSessions(place, {signal, values, context}) {
     + "are refused on all nodes until the revocation is lifted.", "Revoke user"],
   `/admin/v1/revocations${query({uid: row.user})}`);
 
-  async function load() {
-    try {
-      const answer = await get("/admin/v1/sessions" + query({...chosen(), limit: 10000}), {signal});
+  wake = follow(signal, {
+    path: () => "/admin/v1/sessions" + query({...chosen(), limit: 10000}),
+    show(answer) {
       list.rows = answer.sessions.map(row => ({...row, session: `${row.node}/${row.id}`}));
       summary.textContent = `${number(answer.matching)} of ${plural(answer.count, "session")}.`;
       show(gaps, missing(answer.unreachable));
-      await use.load(signal);
-    } catch (error) {
-      if (!signal.aborted && error.status) summary.textContent = error.message;
-    }
-  }
-  wake = load;
-  await poll(4000, signal, load);
+    },
+    failed: error => { summary.textContent = error.message; },
+  });
+  use.follow(signal);
 }
 
 /** Cards with the sessions by client and by version: may this client, or this version of an operation, go? */
@@ -116,11 +113,10 @@ export function adoption() {
     versions: card("In use, by version of the operation", h("p", {class: "hint"}, "Sessions that follow an operation ",
       "in each of its versions. What only a former version selects can go once nobody follows it. Requests outside of ",
       "sessions are not counted."), operations),
-    async load(signal) {
-      const answer = await get("/admin/v1/adoption?limit=1000", {signal});
+    follow: signal => follow(signal, {path: () => "/admin/v1/adoption?limit=1000", show(answer) {
       clients.rows = answer.clients;
       operations.rows = answer.operations.map(row => ({...row, id: `${row.operation} ${row.version}`}));
-    },
+    }}),
   };
 }
 
@@ -138,6 +134,8 @@ export async function openLiveQueries(place, {signal, values, context}) {
   const summary = h("p", {class: "hint", role: "status"});
   const gaps = h("div");
   let answer;
+  // Of a list that was cut, the server knows keys that the page does not.
+  let wasCut = false;
   const list = table({
     label: "Live queries", empty: "No live query is registered.",
     columns: [
@@ -158,22 +156,25 @@ export async function openLiveQueries(place, {signal, values, context}) {
     if (!answer) return;
     const {key} = chosen();
     list.rows = key ? answer.liveQueries.filter(row => row.key.startsWith(key.toLowerCase())) : answer.liveQueries;
-    const rest = answer.liveQueries.length === liveQueriesMax && answer.matching > liveQueriesMax
-      ? ` Only the first ${number(liveQueriesMax)} by operation and key are here: choose an operation.` : "";
+    const rest = answer.matching > answer.liveQueries.length
+      ? ` Only ${number(answer.liveQueries.length)} of ${number(answer.matching)} are here: choose an operation, or ` +
+        "enter the first digits of the key." : "";
     summary.textContent = `${number(list.rows.length)} shown of ` +
       `${plural(answer.count, "live query", "live queries")}.${rest}`;
     show(gaps, missing(answer.unreachable));
   }
-  async function load() {
-    try {
-      const {operation, user} = chosen();
-      answer = await get("/admin/v1/live-queries" + query({operation, user, limit: liveQueriesMax}), {signal});
+  wake = follow(signal, {
+    path() {
+      const {operation, user, key} = chosen();
+      return "/admin/v1/live-queries" + query({operation, user, key: wasCut ? key : "", limit: liveQueriesMax});
+    },
+    // A long list is looked at, not watched.
+    every: () => answer?.liveQueries.length > 1000 ? 20000 : 3000,
+    show(found) {
+      answer = found;
+      wasCut ||= found.matching > found.liveQueries.length;
       draw();
-    } catch (error) {
-      if (!signal.aborted && error.status) summary.textContent = error.message;
-    }
-  }
-  wake = load;
-  // A long list is looked at, not watched.
-  await poll(() => list.rows.length > 1000 ? 20000 : 4000, signal, load);
+    },
+    failed: error => { summary.textContent = error.message; },
+  });
 }

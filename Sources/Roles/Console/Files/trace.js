@@ -1,7 +1,7 @@
 // One mutation from its commit to the last delivery.
 
 import {allowed} from "./access.js";
-import {get, poll, post, query} from "./api.js";
+import {follow, get, post, query} from "./api.js";
 import {bytes, card, clock, duration, field, h, link, note, number, percent, plural, select, short,
   show} from "./dom.js";
 import {missing} from "./sessions.js";
@@ -62,8 +62,8 @@ export async function open(place, {signal, values}) {
     event.preventDefault();
     location.hash = "#/trace" + query({id: id.value.trim()});
   }}, field("Trace id", id), h("button", {class: "primary"}, "Show"));
-  const sampling = sampler(signal);
-  show(place, form, found, sampling.element, card("Recent traces", recent));
+  show(place, form, found, sampler(signal), card("Recent traces", recent));
+  follow(signal, {path: () => "/admin/v1/traces?limit=50", show({traces}) { recent.rows = traces; }});
   if (values.id) await load();
 
   async function load() {
@@ -82,11 +82,6 @@ export async function open(place, {signal, values}) {
       }
     }
   }
-
-  await poll(3000, signal, async () => {
-    await sampling.load();
-    try { recent.rows = (await get("/admin/v1/traces?limit=50", {signal})).traces; } catch { /* the head says so */ }
-  });
 }
 
 /** Arms and ends the sampling of traces on all nodes, and says what is recorded. */
@@ -96,16 +91,17 @@ function sampler(signal) {
   share.value = "100";
   const minutes = select([["10", "10 minutes"], ["60", "1 hour"]], {name: "trace-minutes"});
   const act = path => async () => {
-    try { await post(path()); await load(); } catch (error) { state.textContent = error.message; }
+    try { await post(path()); } catch (error) { state.textContent = error.message; }
+    wake();
   };
   const start = h("button", allowed("/admin/v1/recording", {type: "button", id: "sampling-start", onclick: act(() =>
     "/admin/v1/recording" + query({tracePercent: share.value, forMs: minutes.value * 60000}))}), "Trace");
   const stop = h("button", allowed("/admin/v1/recording/stop", {type: "button", id: "sampling-stop",
     onclick: act(() => "/admin/v1/recording/stop")}), "Stop all recording");
   const gaps = h("div");
-  async function load() {
-    try {
-      const found = await get("/admin/v1/recording", {signal});
+  const wake = follow(signal, {
+    path: () => "/admin/v1/recording",
+    show(found) {
       const sampled = found.nodes.filter(({traceRate}) => traceRate > 0);
       const until = sampled.map(({untilMs}) => untilMs).filter(Boolean);
       const ask = "Only mutations that ask for it are traced. ";
@@ -114,10 +110,9 @@ function sampler(signal) {
           + `their mutations until ${clock(Math.max(...until)).slice(0, 8)}. ` : ask) +
         `${plural(found.spans, "step")} kept, ${plural(found.queries, "live query", "live queries")} recorded.`;
       show(gaps, missing(found.unreachable));
-    } catch (error) {
-      if (!signal.aborted && error.status) state.textContent = error.message;
-    }
-  }
-  return {load, element: card("Sample mutations", h("div", {class: "filters"}, field("Share of mutations", share),
-    field("For", minutes), start, stop), state, gaps)};
+    },
+    failed: error => { state.textContent = error.message; },
+  });
+  return card("Sample mutations", h("div", {class: "filters"}, field("Share of mutations", share),
+    field("For", minutes), start, stop), state, gaps);
 }

@@ -1,6 +1,6 @@
 // Trials: another condition of a rule on recorded events, and what arms their recording.
 
-import {get, poll, post} from "./api.js";
+import {follow, get, post} from "./api.js";
 import {allowed} from "./access.js";
 import {badge, bytes, card, clock, field, h, note, number, plural, select, show} from "./dom.js";
 import {missing} from "./sessions.js";
@@ -39,12 +39,8 @@ export function recorder(signal) {
       (until ? `Recording until ${clock(until).slice(0, 8)}.` : "Nothing is recorded now.");
     show(gaps, missing(unreachable));
   }
-  wake = async () => {
-    try { tell(await get("/admin/v1/events/recording", {signal})); } catch (error) {
-      if (!signal.aborted && error.status) state.textContent = error.message;
-    }
-  };
-  poll(5000, signal, wake);
+  wake = follow(signal, {path: () => "/admin/v1/events/recording", show: tell,
+    failed: error => { state.textContent = error.message; }});
   return card("Recorded events", h("p", {class: "hint"}, "Nothing is recorded by default. A recording ends by itself; ",
     "tokens and redacted values stay hidden."), h("div", {class: "filters"}, field("For", minutes), start, stop), state,
   gaps);

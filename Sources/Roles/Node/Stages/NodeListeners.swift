@@ -28,7 +28,8 @@ struct NodeListeners: Sendable {
         var publicServices = services
         publicServices.isOnPublicPort = true
         let anyone = AdminAccess(token: nil, hosts: .local)
-        let console = node.isDevelopment ? endpoint(node, publicServices, operations, anyone) : nil
+        let streams = ReportStreams(streamsMax: node.reportStreamsMax)
+        let console = node.isDevelopment ? endpoint(node, publicServices, operations, anyone, streams) : nil
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
             sessions: roles.sessions, addressRates: rates, console: console, logger: node.logger,
@@ -41,7 +42,7 @@ struct NodeListeners: Sendable {
             addresses: node.addressSubjects)
         await gate.end()
         let adminPort = try await openAdmin(
-            node, endpoint(node, services, operations, access.admin), network, parts)
+            node, endpoint(node, services, operations, access.admin, streams), network, parts)
         let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")
         parts.push("public port") { await server.shutdown(graceMs: $0.workMs) }
         return NodeListeners(
@@ -66,10 +67,11 @@ struct NodeListeners: Sendable {
     }
 
     private static func endpoint(
-        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, _ access: AdminAccess
+        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, _ access: AdminAccess,
+        _ streams: ReportStreams
     ) -> AdminEndpoint {
         AdminEndpoint(
-            services: services, operations: operations, access: access,
+            services: services, operations: operations, access: access, streams: streams,
             nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
     }
 

@@ -23,6 +23,9 @@ package struct InspectSection: SettingSection {
         "Mutations per second that clients may have traced by x-freshet-trace or a sampled traceparent.")
     package let tailsMax = Setting.int(
         "inspect.tailsMax", Parts.recorder.tailsMax, in: 0...1_000, "Tails that may be open on a node at a time.")
+    package let reportStreamsMax = Setting.int(
+        "inspect.reportStreamsMax", 32, in: 0...1_000,
+        "Reports that may be followed as event streams on a node at a time.")
     package let eventsMax = Setting.int(
         "inspect.eventsMax", Parts.recorder.eventsMax, in: 1...1_000_000,
         "Events, and runs, that a node keeps for trials of rules; the newest replace the oldest.")

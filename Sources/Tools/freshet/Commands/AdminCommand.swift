@@ -12,6 +12,7 @@ struct AdminCommand: AsyncParsableCommand {
             Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self,
             Revoke.self, Unrevoke.self, Invalidate.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self,
             Tail.self, Events.self, TryRule.self, Flight.self, Plan.self, Deployments.self, Schema.self,
+            Operations.self,
         ])
 
     struct Connection: ParsableArguments {
@@ -99,8 +100,24 @@ struct AdminCommand: AsyncParsableCommand {
             }
         }
 
-        /// Follows a response without end.
-        func follow(_ path: String, _ onLine: @escaping @Sendable (String) -> Void) async {
+        /// Follows a report, as it is now and whenever it differs.
+        func watch(_ path: String, _ onReport: @escaping @Sendable (JSONValue) -> Void) async {
+            await follow(path) { kind, data in
+                guard let value = try? JSONParser.parse(Array(data.utf8)) else { return }
+                if kind == "report" { return onReport(value) }
+                Terminal.error(value["errors"]?[0]?["message"]?.stringValue ?? data)
+            }
+            Terminal.fail("\(url): the server ended the stream")
+        }
+
+        /// Follows an event stream.
+        /// - Parameter onEvent: called for each event with its name and its data, one line.
+        func follow(_ path: String, _ onEvent: @escaping @Sendable (String, String) -> Void) async {
+            let name = LastName()
+            let onLine: @Sendable (String) -> Void = { line in
+                if line.hasPrefix("event: ") { name.set(String(line.dropFirst(7))) }
+                if line.hasPrefix("data: ") { onEvent(name.value, String(line.dropFirst(6))) }
+            }
             var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
             if let token = token ?? Self.tokenOfEnvironment() {
                 headers.append(("authorization", "Bearer \(token)"))
@@ -135,6 +152,14 @@ struct AdminCommand: AsyncParsableCommand {
             }
             Terminal.out(TextTable(columns: columns, rows: answer[rows]?.arrayValue ?? []).text)
         }
+    }
+
+    /// The name of the event whose data follows.
+    private final class LastName: @unchecked Sendable {
+        // Unchecked: only the connection's event loop uses it.
+        private(set) var value = ""
+
+        func set(_ name: String) { value = name }
     }
 
     struct Nodes: AsyncParsableCommand {

@@ -1,3 +1,4 @@
+import Admin
 import ArgumentParser
 import Foundation
 import JSON
@@ -74,16 +75,21 @@ extension AdminCommand {
         var limit = 20
 
         func run() async {
-            let isLive = !once && !connection.json && Terminal.isInteractive
-            repeat {
-                let answer = await connection.get(
-                    "/admin/v1/top" + Connection.query([("limit", "\(limit)"), ("node", connection.node)]))
-                if connection.json { return Terminal.out(answer.description) }
-                if isLive { Terminal.clear() }
-                Terminal.out(Self.table(answer, total: total))
-                connection.tellOfUnreachable(answer)
-                if isLive { try? await Task.sleep(for: .seconds(2)) }
-            } while isLive && !Task.isCancelled
+            let path = "/admin/v1/top" + Connection.query([("limit", "\(limit)"), ("node", connection.node)])
+            guard !once, !connection.json, Terminal.isInteractive else {
+                let answer = await connection.get(path)
+                return connection.json ? Terminal.out(answer.description) : Self.show(answer, total: total)
+            }
+            let total = total
+            await connection.watch(path) { answer in
+                Terminal.clear()
+                Self.show(answer, total: total)
+            }
+        }
+
+        private static func show(_ answer: JSONValue, total: Bool) {
+            Terminal.out(table(answer, total: total))
+            Connection.tellOfUnreachable(answer)
         }
 
         private static func table(_ answer: JSONValue, total: Bool) -> String {

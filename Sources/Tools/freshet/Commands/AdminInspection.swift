@@ -133,7 +133,8 @@ extension AdminCommand {
 
     struct Tail: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Follows the events, runs, deliveries and sessions of all nodes as they come; --node: of one.")
+            abstract: "Follows the events, runs, deliveries and sessions of all nodes as they come; --node: of one.",
+            discussion: "--json prints an object for each, on a line of its own.")
         @OptionGroup var connection: Connection
 
         @Option(help: "Only this operation.")
@@ -150,22 +151,12 @@ extension AdminCommand {
                 ("operation", operation), ("kind", kind), ("uid", uid), ("node", connection.node),
             ])
             let json = connection.json
-            let kind = LastKind()
-            await connection.follow("/admin/v1/tail" + query) { line in
-                if line.hasPrefix("event: ") { kind.set(String(line.dropFirst(7))) }
-                guard line.hasPrefix("data: ") else { return }
-                let data = String(line.dropFirst(6))
-                guard !json, let entry = try? JSONParser.parse(Array(data.utf8)) else { return Terminal.out(data) }
-                Terminal.out(TraceText.tail(kind.value, entry))
+            await connection.follow("/admin/v1/tail" + query) { kind, data in
+                guard let entry = try? JSONParser.parse(Array(data.utf8)) else { return Terminal.out(data) }
+                guard json else { return Terminal.out(TraceText.tail(kind, entry)) }
+                let members = [("kind", .string(kind))] + (entry.objectValue?.entries ?? []).map { ($0.key, $0.value) }
+                Terminal.out(JSONValue.object(JSONObject(members)).description)
             }
         }
     }
-}
-
-/// The kind of the entry whose data follows.
-private final class LastKind: @unchecked Sendable {
-    // Unchecked: only the connection's event loop uses it.
-    private(set) var value = ""
-
-    func set(_ kind: String) { value = kind }
 }

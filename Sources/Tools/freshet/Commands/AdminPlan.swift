@@ -1,3 +1,4 @@
+import Admin
 import ArgumentParser
 import JSON
 
@@ -33,12 +34,13 @@ extension AdminCommand {
                 Terminal.out(
                     TextTable(
                         columns: [
-                            "table", .init("scan", "node"), "index", .init("rows read", "rowsRead"),
-                            .init("rows kept", "rowsKept"), "filter",
+                            "table", .init("scan", "node"), "index", .init("rows read", "rowsRead", .number),
+                            .init("rows kept", "rowsKept", .number) { $0["isWasteful"] == true ? .yellow : nil },
+                            "filter",
                         ], rows: scans
                     ).text)
             }
-            if let ms = answer["executionMs"]?.doubleValue { Terminal.out("\nexecution \(ms) ms") }
+            if let ms = answer["executionMs"]?.doubleValue { Terminal.out("\nIt took \(HumanUnits.duration(ms: ms)).") }
             Terminal.out("\n\(answer["plan"]?.description ?? "")")
         }
     }

@@ -1,6 +1,8 @@
+import Admin
 import ArgumentParser
 import Foundation
 import JSON
+import Observability
 
 /// Recorded events, trials of rules on them, and the flight recorders of users.
 extension AdminCommand {
@@ -144,8 +146,12 @@ extension AdminCommand {
                 answer = await connection.get("/admin/v1/flight" + Connection.query(query))
             }
             if connection.json { return Terminal.out(answer.description) }
+            let until = UTCTime.text(epochMs: answer["untilMs"]?.intValue ?? 0)
             let isArmed = answer["isArmed"]?.boolValue ?? false
-            Terminal.out(isArmed ? "recording" : "not recording; --record starts it")
+            Terminal.out(isArmed ? "recording until \(until)" : "not recording; --record starts it")
+            if let dropped = answer["dropped"]?.intValue, dropped > 0 {
+                Terminal.out("\(HumanUnits.plural(dropped, "older entry was", "older entries were")) dropped")
+            }
             Terminal.out(
                 TextTable(
                     columns: [
@@ -167,9 +173,19 @@ extension AdminCommand {
         }
 
         private static func details(_ entry: JSONValue) -> String {
-            let known: Set = ["atMs", "node", "kind", "session", "operation"]
-            return (entry.objectValue?.entries ?? []).filter { !known.contains($0.key) }
-                .map { "\($0.key) \($0.value.stringValue ?? $0.value.description)" }.joined(separator: ", ")
+            let known: Set = ["atMs", "node", "kind", "session", "operation", "count", "bytes"]
+            var parts = (entry.objectValue?.entries ?? []).filter { !known.contains($0.key) }.map { member in
+                switch member.key {
+                case "tokenExpiresInMs": "token expires in \(HumanUnits.duration(ms: member.value.doubleValue ?? 0))"
+                case "reason": member.value.stringValue ?? ""
+                default: "\(member.key) \(member.value.stringValue ?? member.value.description)"
+                }
+            }
+            if entry["kind"] == "delivered" {
+                let results = HumanUnits.plural(entry["count"]?.intValue ?? 0, "result")
+                parts.insert("\(results), \(HumanUnits.bytes(entry["bytes"]?.doubleValue ?? 0))", at: 0)
+            }
+            return parts.joined(separator: ", ")
         }
     }
 }

@@ -1,3 +1,4 @@
+import Admin
 import ArgumentParser
 import Foundation
 import JSON
@@ -100,7 +101,7 @@ extension AdminCommand {
                         .init("project", "project", .digest),
                     ], rows: answer["sessions"]?.arrayValue ?? []
                 ).text)
-            Terminal.out("\(answer["matching"]?.intValue ?? 0) of \(answer["count"]?.intValue ?? 0) sessions")
+            connection.tellHowMany(answer, rows: "sessions", "session", "sessions")
             connection.tellOfUnreachable(answer)
         }
 
@@ -169,8 +170,7 @@ extension AdminCommand {
                         .init("last run ago", "lastRunAgoMs", .duration), "rules",
                     ], rows: answer["liveQueries"]?.arrayValue ?? []
                 ).text)
-            let matching = answer["matching"]?.intValue ?? 0
-            Terminal.out("\(matching) of \(answer["count"]?.intValue ?? 0) live queries")
+            connection.tellHowMany(answer, rows: "liveQueries", "live query", "live queries")
             connection.tellOfUnreachable(answer)
         }
     }
@@ -185,6 +185,15 @@ extension AdminCommand.Connection {
         return given.isEmpty ? "" : "?" + given.joined(separator: "&")
     }
 
+    /// Prints how many rows pass the filters, of how many, and how many of them are listed.
+    func tellHowMany(_ answer: JSONValue, rows: String, _ one: String, _ many: String) {
+        let (matching, count) = (answer["matching"]?.intValue ?? 0, answer["count"]?.intValue ?? 0)
+        let listed = Int64(answer[rows]?.arrayValue?.count ?? 0)
+        Terminal.out(
+            "\(HumanUnits.number(Double(matching))) of \(HumanUnits.plural(count, one, many))"
+                + (listed < matching ? "; --limit lists more than \(HumanUnits.number(Double(listed)))" : ""))
+    }
+
     /// The bytes of a request target that servers take for sure; they take 8 KiB.
     private static let targetMax = 4_000
 
@@ -195,7 +204,9 @@ extension AdminCommand.Connection {
     }
 
     /// Names the nodes whose part of a report is missing, on standard error.
-    func tellOfUnreachable(_ answer: JSONValue) {
+    func tellOfUnreachable(_ answer: JSONValue) { Self.tellOfUnreachable(answer) }
+
+    static func tellOfUnreachable(_ answer: JSONValue) {
         for node in answer["unreachable"]?.arrayValue ?? [] {
             Terminal.error("without \(node["node"]?.stringValue ?? ""): \(node["reason"]?.stringValue ?? "")")
         }

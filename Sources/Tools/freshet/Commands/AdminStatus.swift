@@ -41,9 +41,11 @@ extension AdminCommand {
             Terminal.out(
                 TextTable(
                     columns: [
-                        "node", "roles", .init("state", "state") { $0["state"] == "ready" ? .green : .red }, "sessions",
-                        "due", "running",
-                        .init("failing", "failing") { ($0["failing"]?.intValue ?? 0) > 0 ? .red : nil }, "outbox",
+                        "node", "roles", .init("state", "state") { $0["state"] == "ready" ? .green : .red },
+                        .init("sessions", "sessions", .number), .init("due", "due", .number),
+                        .init("running", "running", .number),
+                        .init("failing", "failing", .number) { ($0["failing"]?.intValue ?? 0) > 0 ? .red : nil },
+                        .init("outbox", "outbox", .number),
                         .init("outbox age", "outboxMs", .duration), .init("lag", "lagMs", .duration),
                         .init("undelivered", "undeliveredMs", .duration), "project",
                         .init("up", "upMs", .duration),
@@ -79,7 +81,7 @@ extension AdminCommand {
                 answer["redis"]?.arrayValue ?? [],
                 [
                     .init("redis", "server"), .init("used", "usedBytes", .bytes), .init("of", "maxBytes", .bytes),
-                    "policy", .init("appendonly", "isLogged"),
+                    "policy", .init("survives a restart (appendonly)", "isLogged", .yesOrNo),
                 ])
         }
 

@@ -3,18 +3,16 @@ import Inspection
 import JSON
 import LiveModel
 import NIOCore
-import NIOHTTP1
 import Recording
 import Synchronization
 
-/// A tail as server-sent events (HTML Living Standard §9.2) on the admin port. What a slow reader cannot take is
-/// counted by node, and the stream has the number.
+/// A tail as server-sent events on the admin port. What a slow reader cannot take is counted by node, and the stream
+/// has the number.
 ///
 /// `@unchecked Sendable`: `lastID` and `dropped` are touched on the exchange's event loop only.
 final class TailStream: @unchecked Sendable {
     /// Bytes that wait for the reader; with more, entries are dropped.
     private static let bytesMax = 256 << 10
-    private static let keepAliveMs: Int64 = 15_000
 
     /// A node whose entries come into the stream. Each has a bound of its own, so that none crowds out another.
     final class Source: Sendable {
@@ -58,15 +56,7 @@ final class TailStream: @unchecked Sendable {
                 .limitExceeded, "\(recorder.settings.tailsMax) tails are open on this node (inspect.tailsMax)")
         }
         exchange.eventLoop.execute {
-            exchange.startStream(
-                .ok,
-                headers: [
-                    "content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no",
-                ])
-            exchange.write(ByteBuffer(string: ": tail of \(recorder.node)\n\n"))
-            exchange.keepAlive(everyMs: keepAliveMs) {
-                if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(string: ":\n\n")) }
-            }
+            exchange.startEvents("tail of \(recorder.node)")
             let task = others.map { others in Task { await others(stream) } }
             exchange.onClose {
                 task?.cancel()
@@ -105,9 +95,6 @@ final class TailStream: @unchecked Sendable {
 
     private func write(_ name: String, _ json: JSONObject) {
         lastID += 1
-        var text = ByteBuffer(string: "event: \(name)\nid: \(lastID)\ndata: ")
-        text.writeBytes(JSONValue.object(json).compactBytes)
-        text.writeString("\n\n")
-        exchange.write(text)
+        exchange.writeEvent(name, id: lastID, JSONValue.object(json).compactBytes)
     }
 }
