@@ -6,8 +6,8 @@ package import Postgres
 package import RoleMachines
 import Synchronization
 
-/// Says when a committed event is in the shards' streams; performs `EventWaits`. An event whose row stays in the outbox,
-/// because its node died or cannot reach the broker, is published again from here; a duplicate is harmless.
+/// Says when a committed event is in the shards' streams; performs `EventWaits`. An event whose row stays in the
+/// outbox, because its node died or cannot reach the broker, is published again from here; a duplicate is harmless.
 package final class CommittedEvents: Sendable {
     private let pool: PostgresPool
     private let catalogs: ServedCatalogs

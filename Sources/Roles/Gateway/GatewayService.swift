@@ -260,7 +260,8 @@ package final class GatewayService: Sendable {
             case .append(let call, let messages): Task { await append(call, messages) }
             // Steps of event loops, which have them already.
             case .deliver, .forgetPositions, .passMarker: break
-            case .answerWait(_, _, let problem, let beganAtMs): metrics.recordWait(problem, tookMs: clock.nowMs() - beganAtMs)
+            case .answerWait(_, _, let problem, let beganAtMs):
+                metrics.recordWait(problem, tookMs: clock.nowMs() - beganAtMs)
             case .ensureAppended(let id, let position): Task { await ensureAppended(position, for: id) }
             case .appendTicket(let shard, let ticket):
                 let append = streams.append(of: ticket, to: shard, nowMs: clock.nowMs())

@@ -54,7 +54,7 @@ extension AutomaticRules {
                 }
             }
 
-            /// In one word: most sites have one of both, and there may be a million.
+            /// Bound values and keys, in one word of memory: most sites have one of both, and there may be a million.
             private enum Hashes: Sendable, Hashable {
                 case none
                 case bound(RowHashes)

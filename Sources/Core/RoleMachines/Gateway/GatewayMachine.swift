@@ -45,19 +45,6 @@ package struct GatewayMachine: Sendable {
         }
     }
 
-    package struct Counts: Sendable, Hashable {
-        package let liveQueries: Int
-        package let subscriptions: Int
-        /// Live queries whose last announcement has no answer yet.
-        package let awaiting: Int
-        /// Bytes of the held results.
-        package let resultBytes: Int
-        /// Moves of live queries to another shard since the start.
-        package let moved: Int
-        /// Waits of sessions that are under way.
-        package let waits: Int
-    }
-
     /// Identifies an append that awaits an answer.
     package typealias CallID = UInt64
 
@@ -135,12 +122,6 @@ package struct GatewayMachine: Sendable {
     package static func firstAnnouncement(atMs nowMs: Int64) -> UInt64 { UInt64(clamping: nowMs) << 10 }
 
     package var gateway: NodeID { interest.gateway }
-    package var counts: Counts {
-        Counts(
-            liveQueries: interest.liveQueryCount, subscriptions: interest.subscriptionCount,
-            awaiting: interest.awaitingCount, resultBytes: interest.resultBytes, moved: interest.movedCount,
-            waits: interest.waitCount)
-    }
 
     /// Returns what this gateway holds of a live query, for operators; nil if nothing.
     package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { interest.held(key) }

@@ -1,8 +1,8 @@
 import CBroadcaster
 import Postgres
 
-/// Sessions of `graphql-transport-ws` that follow a live query which does not change, under default settings: what their
-/// pings cost, beside the node without them.
+/// Sessions of `graphql-transport-ws` that follow a live query which does not change, under default settings: what
+/// their pings cost, beside the node without them.
 struct IdleSessions {
     let clients: PeerClients
     let servers: PeerServers

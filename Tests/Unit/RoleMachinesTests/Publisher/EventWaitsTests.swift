@@ -44,7 +44,8 @@ struct EventWaitsTests {
         // Assumed for half a second, for other waits as well.
         #expect(!waits.asksForFolded(nowMs: 499))
         var other = waits.began(withinMs: 10_000, nowMs: 400)
-        #expect(waits.looked(&other, hasRow: false, isFolded: nil, nowMs: 400) == .look(afterMs: 5, isPublishing: false))
+        let found = waits.looked(&other, hasRow: false, isFolded: nil, nowMs: 400)
+        #expect(found == .look(afterMs: 5, isPublishing: false))
         #expect(waits.asksForFolded(nowMs: 500))
         #expect(waits.looked(&wait, hasRow: false, isFolded: false, nowMs: 500) == .appended)
         #expect(waits.asksForFolded(nowMs: 500))
