@@ -162,6 +162,29 @@ struct AddedRowTests {
         #expect(try await clocks.get(.cacheOnly).data.lots.map(\.highestBid) == [71])
     }
 
+    /// What was set before counts, also when no other result has the row any more.
+    @Test func anAddedRowIsAsItWasSetBefore() async throws {
+        let server = served()
+        let auctions = server.auctions()
+        let clocks = auctions.listLots(category: "Clocks")
+        let maps = auctions.listLots(category: "Maps")
+        server.set(ListLots.self) { [lot = server.lot(7, 70)] variables in
+            .success(["lots": variables["category"] == "Clocks" ? [lot] : []])
+        }
+        var states = clocks.live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        _ = try await maps.get()
+        server.holdAnswers()
+        _ = try await creation(auctions).enqueue { expected in
+            expected[LotKey(id: lotID(7))].category = "Maps"
+            expected.insert(LotKey(id: lotID(7)), into: maps) { #expect($0.category == "Maps") }
+        }
+        #expect(try await maps.get(.cacheOnly).data.lots.map(\.category) == ["Maps"])
+        server.set(ListLots.self) { _ in .success(["lots": []]) }
+        _ = try await state(&states) { $0.data?.lots.isEmpty == true }
+        #expect(try await maps.get(.cacheOnly).data.lots.map(\.category) == ["Maps"])
+    }
+
     /// A row that cannot be shown is an error of `enqueue`, and nothing is kept.
     @Test(arguments: [false, true])
     func aRowThatDoesNotFitIsAnError(isInMemory: Bool) async throws {
