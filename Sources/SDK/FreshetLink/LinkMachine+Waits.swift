@@ -12,6 +12,9 @@ extension LinkMachine {
         var asked: Set<FeedID>?
         /// The feeds that owe their first answer on the link; nil: the server has not answered the wait.
         var behind: Set<FeedID>?
+        /// When the server is asked again that could not be waited for; nil: it is not known to be busy.
+        var askAgainAtMs: Int64?
+        var pace: ReconnectPace
     }
 
     package var waitCount: Int { waits.count }
@@ -24,7 +27,9 @@ extension LinkMachine {
         guard waits.count < limits.waitsMax else {
             return [.waited(id, FreshetError(.unavailable, "\(limits.waitsMax) waits are under way already"))]
         }
-        waits[id] = Wait(position: position, deadlineMs: nowMs + limits.waitMs)
+        seed &+= 1
+        waits[id] = Wait(
+            position: position, deadlineMs: nowMs + limits.waitMs, pace: ReconnectPace(seed: seed))
         return askWaits()
     }
 
@@ -42,7 +47,7 @@ extension LinkMachine {
         }
         var actions: [LinkAction] = []
         var room = limits.waitsAskedMax - waits.values.count { $0.asked != nil }
-        for id in waits.keys.sorted() where room > 0 && waits[id]?.asked == nil {
+        for id in waits.keys.sorted() where room > 0 && waits[id]?.asked == nil && waits[id]?.askAgainAtMs == nil {
             room -= 1
             waits[id]?.asked = Set(feeds.keys)
             actions.append(.send(link: ready.link, LinkMessage.wait(id: id, waits[id]?.position)))
@@ -51,7 +56,7 @@ extension LinkMachine {
     }
 
     /// Handles the payload of a pong.
-    mutating func ponged(_ payload: JSONValue?) -> [LinkAction] {
+    mutating func ponged(_ payload: JSONValue?, _ nowMs: Int64) -> [LinkAction] {
         if let id = payload?["freshet"]?["wait"]?["id"]?.stringValue.flatMap({ WaitID($0) }) {
             // An echo, as of a server that knows no waits.
             return ended(id, FreshetError(.unsupported, "the server is too old to be waited for"))
@@ -63,6 +68,12 @@ extension LinkMachine {
             let response = ResponseError(
                 message: error["message"]?.stringValue ?? "the wait failed", code: error["code"]?.stringValue)
             let failure = FreshetError([response])
+            if let code = response.code, Self.busyCodes.contains(code) {
+                waits[id]?.asked = nil
+                let delayMs = waits[id]?.pace.delayMs(limits, retryAfterMs: failure.retryAfterMs)
+                waits[id]?.askAgainAtMs = delayMs.map { nowMs + $0 }
+                return askWaits()
+            }
             let isLate = response.code == "TIMEOUT"
             return ended(
                 id, isLate ? FreshetError(.timeout, failure.message, serverCode: response.code) : failure)
@@ -71,6 +82,16 @@ extension LinkMachine {
         if behind.isEmpty { return ended(id, nil) }
         waits[id]?.behind = behind
         return []
+    }
+
+    /// Codes after which the server may be asked again.
+    private static let busyCodes: Set<String> = ["LIMIT_EXCEEDED", "UNAVAILABLE"]
+
+    /// Asks again for those for which the server was busy.
+    mutating func repeatWaits(_ nowMs: Int64) -> [LinkAction] {
+        let due = waits.filter { ($0.value.askAgainAtMs ?? .max) <= nowMs }
+        for id in due.keys { waits[id]?.askAgainAtMs = nil }
+        return due.isEmpty ? [] : askWaits()
     }
 
     private mutating func ended(_ id: WaitID, _ error: FreshetError?) -> [LinkAction] {
@@ -102,6 +123,7 @@ extension LinkMachine {
         for id in waits.keys {
             waits[id]?.asked = nil
             waits[id]?.behind = nil
+            waits[id]?.askAgainAtMs = nil
         }
     }
 

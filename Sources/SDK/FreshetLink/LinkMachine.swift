@@ -87,7 +87,7 @@ package struct LinkMachine: Sendable {
     var pace: ReconnectPace
     private var lastLink = 0
     var lastSubscription = 0
-    private var seed: UInt64
+    var seed: UInt64
 
     /// - Parameter seed: of the jitter.
     package init(limits: LinkLimits = LinkLimits(), seed: UInt64) {
@@ -112,7 +112,7 @@ package struct LinkMachine: Sendable {
                 times += feeds.values.map(\.answerByMs)
             }
         }
-        times.append(waits.values.map(\.deadlineMs).min())
+        times += waits.values.flatMap { [$0.deadlineMs, $0.askAgainAtMs] }
         let feedTimes = ready == nil ? [] : feeds.values.compactMap(\.retryAtMs)
         return (times.compactMap { $0 } + feedTimes).min()
     }
@@ -269,7 +269,7 @@ package struct LinkMachine: Sendable {
             return acknowledged(attempt, nowMs)
         }
         _ = heard(nowMs)
-        if type == "pong" { return ponged(message["payload"]) }
+        if type == "pong" { return ponged(message["payload"], nowMs) }
         guard let id = message["id"]?.stringValue, let feed = feedBySubscription[id] else { return [] }
         switch type {
         case "next":
@@ -306,7 +306,7 @@ package struct LinkMachine: Sendable {
             actions.append(.close(link: attempt.link, code: 1000))
             actions += closed(link: attempt.link, code: nil, reason: "the server does not answer", nowMs: nowMs)
         }
-        actions += lateWaits(nowMs)
+        actions += lateWaits(nowMs) + repeatWaits(nowMs)
         if let retryAtMs, retryAtMs <= nowMs {
             self.retryAtMs = nil
             actions += beginIfNeeded(nowMs)

@@ -82,7 +82,8 @@ package struct QueueMachine: Sendable {
     }
 
     /// - Parameters:
-    ///   - position: that of a mutation that was applied. It stays pending until `shown`.
+    ///   - position: that of a mutation that was applied, which stays pending until `shown`. Nil: no live query is
+    ///     concerned, or the position is not known because it was applied before.
     ///   - mayBeApplied: an attempt of this sending left open whether the mutation was applied.
     package mutating func answered(
         id: String, _ answer: MutationAnswer, position: MutationPosition? = nil, mayBeApplied: Bool = false,
@@ -93,11 +94,11 @@ package struct QueueMachine: Sendable {
         if mayBeApplied { entries[index].mayBeApplied = true }
         let mutation = entries[index].mutation
         switch answer {
-        case .applied:
+        case .applied, .alreadyApplied:
             entries.remove(at: index)
             (failures, retryAtMs) = (0, nil)
             var actions: [QueueAction] = [.delete(id: id), .applied(mutation)]
-            if let position, isOnline, unshown.count < limits.unshownMax {
+            if position != nil || answer == .alreadyApplied, isOnline, unshown.count < limits.unshownMax {
                 unshown.insert(id)
                 actions.append(.awaitResults(id: id, position))
             }

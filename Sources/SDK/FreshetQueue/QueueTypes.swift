@@ -58,6 +58,8 @@ package struct QueueLimits: Sendable, Hashable {
 /// The answer to a mutation, as far as the queue is concerned.
 package enum MutationAnswer: Hashable, Sendable {
     case applied
+    /// An earlier attempt was applied, and the server did not keep its answer.
+    case alreadyApplied
     /// Refused: nothing was applied.
     case refused(FreshetError)
     /// No answer, or one that asks for patience: the same mutation is sent again with the same key.
@@ -69,7 +71,7 @@ package enum MutationAnswer: Hashable, Sendable {
         switch error.code {
         case .offline, .timeout, .unavailable, .unauthenticated, .userChanged, .outcomeUnknown:
             self = .unanswered(retryAfterMs: error.retryAfterMs)
-        case .alreadyApplied: self = .applied
+        case .alreadyApplied: self = .alreadyApplied
         default: self = .refused(error)
         }
     }
@@ -81,8 +83,9 @@ package enum QueueAction: Hashable, Sendable {
     case delete(id: String)
     case send(QueuedMutation)
     case applied(QueuedMutation)
-    /// Wait until live queries show what was committed up to here, and report with `shown`.
-    case awaitResults(id: String, MutationPosition)
+    /// Wait until live queries show what was committed up to here, and report with `shown`. Nil: what the cluster knows
+    /// by now.
+    case awaitResults(id: String, MutationPosition?)
     /// It was refused, or its outcome is unknown: undo what it was expected to change and tell the app.
     case failed(QueuedMutation, FreshetError)
 }

@@ -61,7 +61,7 @@ package struct EntityRecord: Hashable, Sendable {
 
 extension JSONObject {
     /// The members with those of a newer object, if there is one.
-    func merging(_ newer: JSONObject?) -> JSONObject {
+    package func merging(_ newer: JSONObject?) -> JSONObject {
         guard let newer else { return self }
         var copy = self
         for entry in newer { copy[entry.key] = entry.value }

@@ -195,3 +195,16 @@ extension ResultTree {
         return members
     }
 }
+
+extension ResultTree {
+    /// Whether it shows one of these fields of a row.
+    func shows(_ id: EntityID, _ names: [String]) -> Bool {
+        switch self {
+        case .value: false
+        case .list(let elements): elements.contains { $0.shows(id, names) }
+        case .object(let members): members.contains { $0.tree.shows(id, names) }
+        case .row(let row, let fields, let members):
+            row == id && names.contains(where: fields.contains) || members.contains { $0.tree.shows(id, names) }
+        }
+    }
+}

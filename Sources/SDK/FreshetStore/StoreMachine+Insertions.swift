@@ -56,15 +56,16 @@ extension StoreMachine {
             result.revision == insertion.revision,
             let tree = result.tree.adding(row, change.fields ?? JSONObject(), insertion)
         else { return false }
-        let known = EntityRecord(type: change.type, key: change.key, fields: insertion.known)
+        // Since the row may stay as the server sent it, which need not have all that the list shows.
+        let known = EntityRecord(
+            type: change.type, key: change.key, fields: insertion.known.merging(change.fields))
         var entity = entities[row] ?? Entity(record: known, writtenAt: uses, bytes: 0)
         entity.record = known.merging(entity.record.fields)
         bytes += entity.record.bytes - entity.bytes
         entity.bytes = entity.record.bytes
         entities[row] = entity
         put(
-            insertion.result, tree, result.revision, result.fetchedAtMs, nil, writtenAt: uses, sentAt: result.sentAt,
-            &outcome)
+            insertion.result, tree, result.revision, result.fetchedAtMs, nil, sentAt: result.sentAt, &outcome)
         return true
     }
 }

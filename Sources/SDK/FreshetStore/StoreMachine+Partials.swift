@@ -6,7 +6,7 @@ package import JSON
 // and what mutations change in them, appears in it.
 
 extension StoreMachine {
-    struct Partial: Sendable {
+    struct Partial: Sendable, Equatable {
         var tree: ResultTree
         var records: [EntityID: EntityRecord]
         /// Names of fields that failed. Where they are null, they stay so.
@@ -14,8 +14,14 @@ extension StoreMachine {
         let revision: String
         /// The time, in `uses`, as of which the server sent it.
         let sentAt: UInt64
-        /// Rows that a mutation deleted.
+        /// Those of its rows that a mutation deleted.
         var deleted: Set<EntityID> = []
+
+        /// The fields of a row that are null because they failed.
+        func nulls(of id: EntityID) -> JSONObject {
+            let fields = records[id]?.fields ?? JSONObject()
+            return failed.reduce(into: JSONObject()) { if fields[$1]?.isNull == true { $0[$1] = .null } }
+        }
     }
 
     package var partialCount: Int { partials.count }
@@ -46,7 +52,7 @@ extension StoreMachine {
             let known = partial.records[id] ?? entities[id].flatMap { $0.isDeleted ? nil : $0.record }
             return applying(changes[id] ?? [], to: partial.deleted.contains(id) ? nil : known?.fields) {
                 $0.result == key
-            }
+            }?.merging(partial.nulls(of: id))
         }
     }
 
@@ -54,11 +60,8 @@ extension StoreMachine {
     mutating func followPartials(_ id: EntityID, _ fields: JSONObject, _ asOf: UInt64?, _ outcome: inout StoreOutcome) {
         for (key, partial) in partials where partial.sentAt <= asOf ?? .max {
             guard var record = partial.records[id] else { continue }
-            for entry in fields {
-                guard let former = record.fields[entry.key], !(former.isNull && partial.failed.contains(entry.key))
-                else { continue }
-                record.fields[entry.key] = entry.value
-            }
+            for entry in fields where record.fields[entry.key] != nil { record.fields[entry.key] = entry.value }
+            record.fields = record.fields.merging(partial.nulls(of: id))
             let returns = partials[key]?.deleted.remove(id) != nil
             guard returns || record != partial.records[id] else { continue }
             partials[key]?.records[id] = record
@@ -67,14 +70,17 @@ extension StoreMachine {
     }
 
     /// Makes what an applied mutation has changed part of the partial results that the server sent before it.
-    mutating func commitToPartials(_ layer: Layer) {
+    /// - Returns: the results that it changes.
+    mutating func commitToPartials(_ layer: Layer) -> Set<ResultKey> {
+        var changed: Set<ResultKey> = []
         for (key, partial) in partials where partial.sentAt < layer.sentAt ?? .max {
             var partial = partial
             for (row, change) in layer.changes {
                 guard let fields = change.fields else {
-                    partial.deleted.insert(row)
+                    if partial.records[row] != nil { partial.deleted.insert(row) }
                     continue
                 }
+                let nulls = partial.nulls(of: row)
                 if let insertion = change.insertion, insertion.result == key, insertion.revision == partial.revision,
                     let tree = partial.tree.adding(row, fields, insertion)
                 {
@@ -84,10 +90,12 @@ extension StoreMachine {
                     partial.records[row] = EntityRecord(
                         type: change.type, key: change.key, fields: insertion.known.merging(record?.fields))
                 }
-                if let record = partial.records[row] { partial.records[row] = record.merging(fields) }
+                if let record = partial.records[row] { partial.records[row] = record.merging(fields).merging(nulls) }
             }
-            partials[key] = partial
+            let former = partials.updateValue(partial, forKey: key)
+            if former != partial { changed.insert(key) }
         }
+        return changed
     }
 
     /// The partial results that show rows of a layer.

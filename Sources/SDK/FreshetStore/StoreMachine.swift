@@ -16,8 +16,6 @@ package struct StoreMachine: Sendable {
         /// The server's name for the result, as long as its rows are those that came with it.
         var tag: String?
         var usedAt: UInt64
-        /// When the server sent it, or a mutation added a row.
-        var writtenAt: UInt64
         /// The time, in `uses`, as of which the server last sent it.
         var sentAt: UInt64
         var bytes: Int
@@ -160,13 +158,14 @@ package struct StoreMachine: Sendable {
     /// The server sent a result.
     /// - Parameters:
     ///   - tag: the server's name for it.
-    ///   - asOf: `uses` when it was asked for; what was written since may be newer and remains. Nil: it is the newest.
+    ///   - asOf: `uses` when it was asked for; a result that was sent since, and rows that were written since, may be
+    ///     newer and remain. A row that a mutation has added to the list since does not. Nil: it is the newest.
     package mutating func write(
         _ key: ResultKey, _ document: JSONValue, _ shape: EntityShape, revision: String, atMs: Int64,
         tag: String? = nil, asOf: UInt64? = nil
     ) -> StoreOutcome {
         var outcome = StoreOutcome()
-        if let asOf, let result = results[key], result.revision == revision, result.writtenAt > asOf { return outcome }
+        if let asOf, let result = results[key], result.revision == revision, result.sentAt > asOf { return outcome }
         let new = NormalizedResult(document, shape)
         let added = added(to: key)
         uses += 1
@@ -180,7 +179,7 @@ package struct StoreMachine: Sendable {
         let isExact = tag != nil && sent(new.tree) == document
         let tag = isExact ? tag : nil
         if !isSameTree { outcome.changed.insert(key) }
-        put(key, new.tree, revision, atMs, tag, writtenAt: uses, sentAt: asOf ?? uses, &outcome)
+        put(key, new.tree, revision, atMs, tag, sentAt: asOf ?? uses, &outcome)
         note(added, &outcome)
         outcome.saved.append(
             SavedResult(
@@ -234,15 +233,14 @@ package struct StoreMachine: Sendable {
     }
 
     mutating func put(
-        _ key: ResultKey, _ tree: ResultTree, _ revision: String, _ atMs: Int64, _ tag: String?,
-        writtenAt: UInt64, sentAt: UInt64, _ outcome: inout StoreOutcome
+        _ key: ResultKey, _ tree: ResultTree, _ revision: String, _ atMs: Int64, _ tag: String?, sentAt: UInt64,
+        _ outcome: inout StoreOutcome
     ) {
         let rows = tree.rows
         let former = results[key]
         let result = Result(
             tree: tree, rows: rows, revision: revision, fetchedAtMs: atMs, tag: tag, usedAt: uses,
-            writtenAt: writtenAt, sentAt: sentAt,
-            bytes: tree.bytes + key.variables.utf8.count + 128,
+            sentAt: sentAt, bytes: tree.bytes + key.variables.utf8.count + 128,
             pins: former?.pins ?? pinsBeforeResult.removeValue(forKey: key) ?? 0)
         bytes += result.bytes - (former?.bytes ?? 0)
         results[key] = result
@@ -281,7 +279,7 @@ package struct StoreMachine: Sendable {
         }
         var outcome = StoreOutcome()
         uses += 1
-        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, writtenAt: 0, sentAt: 0, &outcome)
+        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, sentAt: 0, &outcome)
     }
 
     /// Removes a result, for example one that no longer fits its type.
@@ -296,17 +294,32 @@ package struct StoreMachine: Sendable {
     /// Removes what the server says is no longer right: results of operations, and those that show certain rows.
     ///
     /// Followed results stay followed: their next result is the server's.
-    /// - Returns: the results that are gone, in order; nothing else changes for those who read.
-    package mutating func invalidate(_ selection: StoreSelection) -> [ResultKey] {
-        if selection.isEmpty { return [] }
+    /// - Returns: `evicted`, in order, and `changed` of others that lose fields of a row with them.
+    package mutating func invalidate(_ selection: StoreSelection) -> StoreOutcome {
+        if selection.isEmpty { return StoreOutcome() }
         let chosen = results.filter { key, result in
             selection.isEverything || selection.operations.contains(key.operation)
                 || !result.rows.isDisjoint(with: selection.entities)
         }
-        // Leaving the cache is no event of the rows.
         var outcome = StoreOutcome()
-        for key in chosen.keys.sorted() { drop(key, &outcome) }
-        return outcome.evicted
+        leave(chosen.keys.sorted(), &outcome)
+        return outcome
+    }
+
+    /// Drops results. That is no event of the rows, but results that show a row because of a queued mutation may lose
+    /// the fields that others brought.
+    /// - Parameter bytesMax: enough of them to keep the memory within it; nil: all.
+    private mutating func leave(_ keys: [ResultKey], downTo bytesMax: Int? = nil, _ outcome: inout StoreOutcome) {
+        var dropped = StoreOutcome()
+        var added: [EntityID: EntityRecord?] = [:]
+        for key in keys { added.merge(self.added(to: key)) { first, _ in first } }
+        for key in keys {
+            if let bytesMax, bytes <= bytesMax { break }
+            drop(key, &dropped)
+        }
+        note(added, &dropped)
+        outcome.evicted += dropped.evicted
+        outcome.changed = outcome.changed.union(dropped.changed).subtracting(dropped.evicted)
     }
 
     private mutating func drop(_ key: ResultKey, _ outcome: inout StoreOutcome) {
@@ -322,14 +335,7 @@ package struct StoreMachine: Sendable {
     private mutating func evict(_ outcome: inout StoreOutcome) {
         guard bytes > bytesMax else { return }
         let candidates = results.filter { $0.value.pins == 0 }.sorted { $0.value.usedAt < $1.value.usedAt }
-        var evicted = StoreOutcome()
-        for (key, _) in candidates {
-            guard bytes > bytesMax / 10 * 9 else { break }
-            drop(key, &evicted)
-        }
-        // Leaving memory is no event of the rows.
-        outcome.evicted += evicted.evicted
-        for key in evicted.evicted { outcome.changed.remove(key) }
+        leave(candidates.map(\.key), downTo: bytesMax / 10 * 9, &outcome)
     }
 
     // MARK: Optimistic changes
@@ -373,16 +379,18 @@ package struct StoreMachine: Sendable {
         uses += 1
         var extended = StoreOutcome()
         var lists: Set<ResultKey> = []
+        var assumed: Set<ResultKey> = []
         var outcome = changing(layer) { store in
             store.removeLayer(at: index)
             for ((row, change), due) in zip(layer.changes, due) {
                 if due.list, store.add(row, change, &extended), let key = change.insertion?.result {
                     lists.insert(key)
                 }
-                if due.row { store.settle(row, change) }
+                if due.row { assumed.formUnion(store.settle(row, change)) }
             }
-            store.commitToPartials(layer)
+            assumed.formUnion(store.commitToPartials(layer))
         }
+        outcome.assumed = assumed.union(lists)
         for ((row, change), due) in zip(layer.changes, due) where due.row {
             guard let entity = entities[row], let key = entity.results.min(), let result = results[key] else {
                 continue
@@ -408,8 +416,10 @@ package struct StoreMachine: Sendable {
     }
 
     /// Makes an expected change part of a row.
-    private mutating func settle(_ row: EntityID, _ change: OptimisticChange) {
-        guard var entity = entities[row] else { return }
+    /// - Returns: the results that it changes.
+    private mutating func settle(_ row: EntityID, _ change: OptimisticChange) -> Set<ResultKey> {
+        guard var entity = entities[row] else { return [] }
+        let former = entity
         if let fields = change.fields {
             if change.insertion != nil { entity.isDeleted = false }
             entity.record = entity.record.merging(fields)
@@ -421,6 +431,18 @@ package struct StoreMachine: Sendable {
         entity.writtenAt = uses
         entities[row] = entity
         dropTags(entity.results)
+        if entity.isDeleted != former.isDeleted { return entity.results }
+        let names = entity.record.fields.entries.map(\.key).filter {
+            entity.record.fields[$0] != former.record.fields[$0]
+        }
+        return names.isEmpty ? [] : entity.results.filter { results[$0]?.tree.shows(row, names) == true }
+    }
+
+    /// The results among these, of mutations that were applied, that the server has not sent since: they may show what
+    /// it did not adopt. It does not send a result that is as it was.
+    /// - Parameter asOf: `uses` when the mutation was applied.
+    package func unsent(_ assumed: Set<ResultKey>, since asOf: UInt64) -> [ResultKey] {
+        assumed.filter { (partials[$0]?.sentAt ?? results[$0]?.sentAt ?? .max) <= asOf }.sorted()
     }
 
     /// The mutation was refused: what it changed is undone.

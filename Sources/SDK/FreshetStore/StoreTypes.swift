@@ -74,6 +74,8 @@ package struct StoreOutcome: Hashable, Sendable {
     package var saved: [SavedResult] = []
     /// Results that left memory and, without a file, the cache.
     package var evicted: [ResultKey] = []
+    /// Results that show what an applied mutation was expected to change, not what the server sent.
+    package var assumed: Set<ResultKey> = []
 
     package init() {}
 }

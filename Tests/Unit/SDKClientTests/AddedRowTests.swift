@@ -10,14 +10,14 @@ import Testing
 struct AddedRowTests {
     private static let closesAt = Timestamp("2026-12-01T12:00:00Z")
 
-    private func served() -> ScriptedServer {
+    func served() -> ScriptedServer {
         let server = ScriptedServer()
         server.setLots([1: 5, 2: 6])
         server.answer(CreateLot.self) { _ in .success(["lot_insert": ["id": AnyValue(lotID(3))]]) }
         return server
     }
 
-    private func creation(_ auctions: AuctionsConnector) throws -> Mutation<CreateLot> {
+    func creation(_ auctions: AuctionsConnector) throws -> Mutation<CreateLot> {
         auctions.createLot(
             title: "Lot 3", category: "Clocks", startPrice: 1, closesAt: try #require(Self.closesAt))
     }
@@ -51,14 +51,16 @@ struct AddedRowTests {
         let row = try #require(shown.data?.lots.first)
         #expect(row.key == LotKey(id: lotID(3)) && row.title == "Lot 3" && row.highestBid == 1)
         #expect(shown.hasPendingMutations)
+        server.holdWaits()
         server.releaseAnswers()
         _ = try await queued.value
-        let applied = try await state(&states) { !$0.hasPendingMutations }
-        #expect(applied.data == shown.data)
+        #expect(try await lots.get(.cacheOnly).data.lots == shown.data?.lots)
         // The server's next result has it, at its own place.
         server.setLots([1: 5, 2: 6, 3: 1])
         let next = try await state(&states) { $0.data?.lots.first?.id == lotID(1) }
         #expect(next.data?.lots.map(\.id) == [lotID(1), lotID(2), lotID(3)])
+        server.releaseWaits()
+        _ = try await state(&states) { !$0.hasPendingMutations }
         // It is the same row, with the field that the app did not set.
         try await waitUntil("the server's fields") { changes.values.count == 2 }
         #expect(changes.values.map(\.key) == [row.key, row.key] && changes.values[0].kind == .created)
@@ -162,6 +164,48 @@ struct AddedRowTests {
         #expect(try await clocks.get(.cacheOnly).data.lots.map(\.highestBid) == [71])
     }
 
+    /// What was set before counts, also when no other result has the row any more.
+    @Test func anAddedRowIsAsItWasSetBefore() async throws {
+        let server = served()
+        let auctions = server.auctions()
+        let clocks = auctions.listLots(category: "Clocks")
+        let maps = auctions.listLots(category: "Maps")
+        server.set(ListLots.self) { [lot = server.lot(7, 70)] variables in
+            .success(["lots": variables["category"] == "Clocks" ? [lot] : []])
+        }
+        var states = clocks.live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        _ = try await maps.get()
+        server.holdAnswers()
+        _ = try await creation(auctions).enqueue { expected in
+            expected[LotKey(id: lotID(7))].category = "Maps"
+            expected.insert(LotKey(id: lotID(7)), into: maps) { #expect($0.category == "Maps") }
+        }
+        #expect(try await maps.get(.cacheOnly).data.lots.map(\.category) == ["Maps"])
+        server.set(ListLots.self) { _ in .success(["lots": []]) }
+        _ = try await state(&states) { $0.data?.lots.isEmpty == true }
+        #expect(try await maps.get(.cacheOnly).data.lots.map(\.category) == ["Maps"])
+    }
+
+    /// What an applied row is replaced by, if the server's list is as it was.
+    @Test func anAppliedRowThatDoesNotBelongThereIsGone() async throws {
+        let server = served()
+        let auctions = server.auctions()
+        let lots = auctions.listLots()
+        var states = lots.live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        server.holdWaits()
+        let queued = try await creation(auctions).enqueue { $0.insert(LotKey(id: lotID(3)), into: lots, fill) }
+        _ = try await queued.value
+        _ = try await state(&states) { $0.data?.lots.count == 3 && $0.hasPendingMutations }
+        server.releaseWaits()
+        while let state = try await states.next() {
+            let isSynced = state.isConfirmed && !state.hasPendingMutations
+            #expect(!isSynced || state.data?.lots.count == 2)
+            if isSynced { break }
+        }
+    }
+
     /// A row that cannot be shown is an error of `enqueue`, and nothing is kept.
     @Test(arguments: [false, true])
     func aRowThatDoesNotFitIsAnError(isInMemory: Bool) async throws {
@@ -235,66 +279,6 @@ struct AddedRowTests {
                 count = try object.value("count")
                 lots = try object.value("lots")
             }
-        }
-    }
-
-    /// Parts of the key in nested objects are set as well.
-    @Test func aKeyInNestedObjectsIsSet() async throws {
-        let server = served()
-        let auctions = server.auctions()
-        server.goOffline()
-        _ = try await creation(auctions).enqueue { expected in
-            expected.insert(
-                WatchKey(user: "ann", lot: 3), into: Query<Watches>(auctions.link, NoVariables())
-            ) { $0.setOrReset("note", to: "x") }
-        }
-        server.set(Watches.self, to: ["watches": []])
-        server.goOnline()
-        server.holdAnswers()
-        var states = Query<Watches>(auctions.link, NoVariables()).live().makeAsyncIterator()
-        let shown = try await state(&states) { $0.isConfirmed }
-        #expect(shown.data?.watches == [try Watches.Watch(result: ["note": "x", "user": ["uid": "ann"], "lotId": 3])])
-    }
-
-    private struct WatchKey: EntityKey {
-        static let entityType = "Watch"
-        static let keyFields = ["userUid", "lotId"]
-        let user: String
-        let lot: Int
-        init(user: String, lot: Int) { (self.user, self.lot) = (user, lot) }
-        init(from object: ObjectReader) throws(ResultError) {
-            user = try object.value("userUid")
-            lot = try object.value("lotId")
-        }
-        var keyValues: [AnyValue] { [AnyValue(user), AnyValue(lot)] }
-    }
-
-    private enum Watches: QueryOperation {
-        static let name = "Watches"
-        static let entities: EntityShape = .object([
-            "watches": .entity("Watch", key: ["user.uid", "lotId"], ["user": .entity("User", key: ["uid"])])
-        ])
-        typealias Variables = NoVariables
-
-        struct Data: OperationData {
-            let watches: [Watch]
-            init(from object: ObjectReader) throws(ResultError) { watches = try object.value("watches") }
-        }
-
-        struct Watch: OperationData {
-            let note: String
-            let lotId: Int
-            let user: User
-            init(from object: ObjectReader) throws(ResultError) {
-                note = try object.value("note")
-                lotId = try object.value("lotId")
-                user = try object.value("user")
-            }
-        }
-
-        struct User: OperationData {
-            let uid: String
-            init(from object: ObjectReader) throws(ResultError) { uid = try object.value("uid") }
         }
     }
 }

@@ -89,6 +89,11 @@ struct ObserveTests {
         var snapshot = try #require(try await snapshots.next())
         while snapshot.items.first?.description != "new" { snapshot = try #require(try await snapshots.next()) }
         #expect(!snapshot.isSynced)
+        let edited: AnyValue = [
+            "id": AnyValue(lotID(1)), "title": "Lot 1", "category": "Clocks", "description": "new", "highestBid": 5,
+            "closesAt": "2026-12-01T12:00:00.000000Z",
+        ]
+        server.set(ListLots.self, to: ["lots": [edited]])
         server.releaseAnswers()
         _ = try await queued.value
         while !snapshot.isSynced { snapshot = try #require(try await snapshots.next()) }

@@ -96,6 +96,59 @@ struct SyncedTests {
         withExtendedLifetime(states) {}
     }
 
+    /// The server does not send a result that is as it was: what was expected is undone, and not synced until then.
+    @Test(arguments: [true, false])
+    func whatTheServerDidNotAdoptIsUndone(hasPosition: Bool) async throws {
+        let server = Self.served()
+        let auctions = server.auctions()
+        let (prices, following) = synced(auctions)
+        defer { following.cancel() }
+        try await waitUntil("the list") { prices.values == [50] }
+        var states = auctions.listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        if !hasPosition {
+            server.respondNext(with: [
+                .success(TransportResponse(status: 200, headers: [:], body: Array(Self.bare.utf8)))
+            ])
+        }
+        let queued = try await bid(auctions).enqueue { $0[LotKey(id: lotID(1))].highestBid = 100 }
+        _ = try await queued.value
+        let undone = try await state(&states) { $0.data?.lots.first?.highestBid == 50 && !$0.hasPendingMutations }
+        #expect(undone.isConfirmed)
+        try await waitUntil("a synced snapshot") { prices.values.count > 1 }
+        #expect(prices.values == [50, 50])
+        #expect(server.waits.count == (hasPosition ? 1 : 0))
+    }
+
+    /// The server did not keep the answer, and so no position.
+    @Test func anEarlierAttemptIsWaitedFor() async throws {
+        let server = Self.served()
+        let auctions = server.auctions()
+        var states = auctions.listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        server.holdWaits()
+        server.respondNext(with: [MutationTests.refusal(409, "ALREADY_APPLIED")])
+        _ = try await bid(auctions).enqueue()
+        try await waitUntil("the wait") { server.waits == [nil] }
+        _ = try await state(&states) { $0.hasPendingMutations }
+        #expect(try await auctions.pendingMutations.isEmpty)
+        server.releaseWaits()
+        _ = try await state(&states) { !$0.hasPendingMutations }
+    }
+
+    /// Those that come after a stop see what is not confirmed, too.
+    @Test func aNewSubscriberLearnsOfTheStop() async throws {
+        let server = Self.served()
+        let auctions = server.auctions()
+        var states = auctions.listLots().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        try await auctions.stop()
+        var others = auctions.listLots().live().makeAsyncIterator()
+        let first = try await others.next()
+        #expect(first?.isConfirmed == false && first?.data?.lots.count == 1)
+        withExtendedLifetime(states) {}
+    }
+
     private static let bare = #"{"data":{"bid_insert":{"id":"000000000000000000000000000000aa"},"lot_update":null}}"#
 
     /// Neither `stop` nor `clear` nor another user leaves a wait behind, and the next synced snapshot is the server's.

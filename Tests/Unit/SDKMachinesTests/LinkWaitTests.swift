@@ -123,12 +123,59 @@ import Testing
         wait(1, &driver)
         driver.received(1, waited(1, ["code": "TIMEOUT", "message": "late"]))
         wait(2, &driver)
-        driver.received(1, waited(2, ["code": "LIMIT_EXCEEDED", "message": "many"]))
-        #expect(ends(driver.take()) == ["1 timeout", "2 unavailable"])
+        driver.received(1, waited(2, ["code": "INTERNAL", "message": "broken"]))
+        #expect(ends(driver.take()) == ["1 timeout", "2 refused"])
         wait(3, &driver)
         while driver.machine.waitCount > 0 { driver.advance() }
         #expect(ends(driver.take()) == ["3 timeout"])
         #expect(driver.nowMs == 15_000)
+    }
+
+    /// With growing pauses, until the wait's own end.
+    @Test(arguments: ["LIMIT_EXCEEDED", "UNAVAILABLE"])
+    func aBusyServerIsAskedAgain(code: String) {
+        var driver = connected()
+        wait(1, &driver)
+        _ = driver.take()
+        let failure = waited(1, ["code": .string(code), "message": "many"])
+        driver.received(1, failure)
+        #expect(driver.take() == [] && driver.machine.waitCount == 1)
+        // Another wait does not make it ask sooner.
+        wait(2, &driver)
+        #expect(driver.take().sent(1).count == 1)
+        driver.received(1, waited(2))
+        _ = driver.take()
+        let before = driver.nowMs
+        driver.advance()
+        #expect(driver.nowMs > before && driver.nowMs <= before + 250)
+        #expect(driver.take().sent(1).map { $0["payload"]?["freshet"]?["wait"]?["id"] } == ["1"])
+        driver.received(1, waited(1))
+        #expect(ends(driver.take()) == ["1 shown"])
+        wait(3, &driver)
+        var asked = 0
+        let start = driver.nowMs
+        while driver.machine.waitCount > 0 {
+            let pings = driver.take().sent(1).filter { $0["payload"]?["freshet"] != nil }
+            asked += pings.count
+            if !pings.isEmpty { driver.received(1, waited(3, ["code": .string(code), "message": "many"])) }
+            if driver.machine.waitCount > 0 { driver.advance() }
+        }
+        #expect(ends(driver.take()) == ["3 timeout"])
+        #expect(driver.nowMs == start + 15_000 && asked > 3 && asked < 20)
+    }
+
+    /// A new link is asked at once.
+    @Test func anotherLinkMayBeLessBusy() {
+        var driver = connected()
+        wait(1, &driver)
+        driver.received(1, waited(1, ["code": "LIMIT_EXCEEDED", "message": "many"]))
+        driver.closed(1, nil, end: .lost)
+        driver.advance()
+        driver.tokenReady()
+        driver.opened(2)
+        _ = driver.take()
+        driver.received(2, ["type": "connection_ack"])
+        #expect(driver.take().sent(2).map { $0["type"] } == ["subscribe", "ping"])
     }
 
     @Test func theEndOfTheLinkEndsThem() {

@@ -94,7 +94,7 @@ extension [QueueAction] {
             "METHOD_NOT_ALLOWED", "NOT_ACCEPTABLE", "UNSUPPORTED_MEDIA_TYPE", "INTERNAL",
         ]
         for code in waiting { #expect(answer(code) == .unanswered(retryAfterMs: 1_500), "\(code)") }
-        for code in applied { #expect(answer(code) == .applied, "\(code)") }
+        for code in applied { #expect(answer(code) == .alreadyApplied, "\(code)") }
         for code in refused {
             guard case .refused(let error) = answer(code) else {
                 Issue.record("\(code)")
@@ -220,6 +220,10 @@ extension [QueueAction] {
         #expect(queue.count == 0 && queue.pendingCount == 1)
         #expect(queue.shown(id: "b") && queue.pendingCount == 0)
         #expect(!queue.shown(id: "b") && !queue.shown(id: "a"))
+        // The position of an earlier attempt is not known.
+        _ = try queue.enqueue(mutation("g"), nowMs: 0)
+        #expect(queue.answered(id: "g", .alreadyApplied, nowMs: 0).last == .awaitResults(id: "g", nil))
+        #expect(queue.pendingCount == 1 && queue.shown(id: "g"))
         // The bound.
         for id in ["c", "d"] { #expect(try apply(id, position) == .awaitResults(id: id, position)) }
         #expect(try apply("e", position) == .applied(mutation("e", sentAtMs: 0)))

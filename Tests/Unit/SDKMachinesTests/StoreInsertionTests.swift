@@ -106,10 +106,9 @@ extension StoreMachine {
         }
         other.load(whole)
         #expect(other.rows == ["a", "b", "c"])
-        // An answer that was asked for before may lack it.
-        _ = store.write(key, list, shape, revision: "1", atMs: 0, asOf: asOf)
-        #expect(store.rows == ["a", "b", "c"])
-        #expect(store.put(list).events.map(\.kind) == [.deleted])
+        // Also of one that was asked for before.
+        let older = store.write(key, list, shape, revision: "1", atMs: 0, asOf: asOf)
+        #expect(older.events.map(\.kind) == [.deleted])
         #expect(store.rows == ["a", "b"] && store.entityCount == 2)
     }
 
@@ -137,7 +136,7 @@ extension StoreMachine {
         #expect(store.rows == ["a", "b", "c"])
         var all = StoreSelection()
         all.isEverything = true
-        #expect(store.invalidate(all) == [key])
+        #expect(store.invalidate(all).evicted == [key])
         #expect(store.fields(of: id("c")) == nil && store.bytes == 0)
         // What was applied meanwhile is not added to it.
         store.sending("m")
@@ -153,6 +152,77 @@ extension StoreMachine {
         #expect(store.rows == ["a", "b"] && store.fields(of: id("c")) == nil)
         #expect(store.commit("m").saved == [])
         #expect(store.rows == ["a", "b"] && store.entityCount == 2)
+    }
+
+    /// Another list has sent the row, without a field that this one shows.
+    @Test func anAddedRowKeepsItsFields() throws {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put(list)
+        _ = store.apply("m", [insertion("c")])
+        store.sending("m")
+        let other: JSONValue = ["lots": [["id": "c", "text": "new"]]]
+        _ = store.write(
+            ResultKey(operation: "Other", variables: "{}"), other, shape, revision: "1", atMs: 0)
+        let outcome = store.commit("m")
+        #expect(store.shown(key, revision: "1")?["lots"]?[2] == ["id": "c", "price": 9])
+        let saved = try #require(outcome.saved.last { $0.key == key })
+        #expect(saved.records[id("c")]?.fields == ["id": "c", "text": "new", "price": 9])
+    }
+
+    /// A list shows a row because of a mutation, and another result with the row leaves.
+    @Test(arguments: [false, true])
+    func aResultChangesWhenAnotherLeaves(isInvalidation: Bool) {
+        var store = StoreMachine(bytesMax: isInvalidation ? 1 << 20 : 2_000)
+        let other = ResultKey(operation: "Other", variables: "{}")
+        store.follow(key)
+        _ = store.write(other, ["lots": [["id": "c", "text": "new"]]], shape, revision: "1", atMs: 0)
+        _ = store.put(["lots": [["id": "a", "price": 1, "text": nil]]])
+        _ = store.apply("m", [insertion("c")])
+        #expect(store.shown(key, revision: "1")?["lots"]?[1]?["text"] == "new")
+        let outcome: StoreOutcome
+        if isInvalidation {
+            var selection = StoreSelection()
+            selection.operations = ["Other"]
+            outcome = store.invalidate(selection)
+        } else {
+            let text = JSONValue.string(String(repeating: "x", count: 2_000))
+            let third = ResultKey(operation: "Third", variables: "{}")
+            store.follow(third)
+            outcome = store.write(
+                third, ["lots": [["id": "z", "text": text]]], shape, revision: "1", atMs: 0)
+        }
+        #expect(outcome.evicted == [other])
+        #expect(store.shown(key, revision: "1")?["lots"]?[1]?["text"] == nil as JSONValue)
+        #expect(outcome.changed.contains(key) && !outcome.changed.contains(other))
+    }
+
+    /// What a mutation was expected to change is the server's only when it has sent the result.
+    @Test func resultsThatWereNotSentSinceAreKnown() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        let names = ResultKey(operation: "Names", variables: "{}")
+        func commit(_ change: OptimisticChange) -> [ResultKey] {
+            _ = store.apply("m", [change])
+            store.sending("m")
+            let assumed = store.commit("m").assumed
+            let asOf = store.uses
+            let unsent = store.unsent(assumed, since: asOf)
+            _ = store.put(list)
+            #expect(store.unsent(assumed, since: asOf) == unsent.filter { $0 != key })
+            return unsent
+        }
+        _ = store.put(list)
+        _ = store.write(names, ["lots": [["id": "a", "name": "A"]]], shape, revision: "1", atMs: 0)
+        #expect(commit(insertion("c")) == [key])
+        #expect(commit(insertion("a", price: 5)) == [key])
+        #expect(commit(OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 3])) == [key])
+        #expect(commit(OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 1])) == [], "as it was")
+        #expect(commit(OptimisticChange(type: "Lot", key: ["a"], fields: ["text": "x"])) == [], "not shown")
+        #expect(commit(OptimisticChange(type: "Lot", key: ["a"], fields: nil)) == [key, names])
+        // The server has sent it before the answer.
+        _ = store.apply("n", [insertion("c")])
+        store.sending("n")
+        _ = store.put(list)
+        #expect(store.commit("n").assumed == [])
     }
 
     /// Other results bring the row: the list shows its newer fields.

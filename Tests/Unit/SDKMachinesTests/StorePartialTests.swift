@@ -96,6 +96,33 @@ extension StoreMachine {
         #expect(store.resultCount == 0 && store.entityCount == 0)
     }
 
+    /// What failed stays null, whatever a mutation is expected to change.
+    @Test func failedFieldsStayNull() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        store.showList(1, 2)
+        _ = store.apply("m", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 5, "secret": 6])])
+        #expect(store.partial(list)?["lots"]?[0] == ["id": "a", "price": 5, "secret": nil])
+        store.sending("m")
+        _ = store.commit("m")
+        #expect(store.partial(list)?["lots"]?[0] == ["id": "a", "price": 5, "secret": nil])
+    }
+
+    @Test func partialResultsThatWereNotSentSinceAreKnown() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        store.showList(1, 2)
+        _ = store.apply("m", [price("a", 5)])
+        store.sending("m")
+        #expect(store.commit("m").assumed == [list])
+        let asOf = store.uses
+        #expect(store.unsent([list], since: asOf) == [list])
+        store.showList(1, 2)
+        #expect(store.unsent([list], since: asOf) == [])
+        // Rows that it does not have are not its own.
+        _ = store.apply("n", [price("z", nil)])
+        store.sending("n")
+        #expect(store.commit("n").assumed == [])
+    }
+
     @Test func rowsAreAddedToPartialResults() {
         var store = StoreMachine(bytesMax: 1 << 20)
         store.showList(1, 2)

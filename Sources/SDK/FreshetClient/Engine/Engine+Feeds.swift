@@ -21,6 +21,8 @@ extension Engine {
             Task { [weak self] in await self?.unsubscribe(key, subscriber) }
         }
         if feeds[key] != nil {
+            // A stop unconfirms silently.
+            emit(key)
             feeds[key]?.subscribers[subscriber] = continuation
             if let emitted = feeds[key]?.emitted { continuation.yield(.snapshot(emitted)) }
             return stream
@@ -176,7 +178,9 @@ extension Engine {
         invalidations += 1
         let selection = StoreSelection(invalidation, of: identity.connector)
         file?.invalidate(selection, position: invalidation.position)
-        var concerned = Set(store.invalidate(selection))
+        let outcome = store.invalidate(selection)
+        apply(outcome)
+        var concerned = Set(outcome.evicted)
         // The rows of partial results are not in the store, and what they lack may be what has changed.
         for (key, feed) in feeds
         where !feed.snapshot.errors.isEmpty && selection.mayConcern(partialResultOf: key.operation) {

@@ -96,6 +96,7 @@ extension Engine {
     private func perform(_ actions: [QueueAction], _ scope: String) async -> [String: FreshetError] {
         var unsaved: [String: FreshetError] = [:]
         var unsent: Set<String> = []
+        var assumed: [String: AssumedResults] = [:]
         for action in actions {
             switch action {
             case .save(let mutation):
@@ -110,8 +111,13 @@ extension Engine {
             case .send(let mutation) where unsent.contains(mutation.id):
                 queues[scope]?.notSent(id: mutation.id, nowMs: time.wallMs)
             case .send(let mutation): send(mutation, scope)
-            case .applied(let mutation): settle(mutation, scope, nil)
-            case .awaitResults(let id, let position): awaitResults(id, position, scope)
+            case .applied(let mutation):
+                let isAwaited = actions.contains { action in
+                    if case .awaitResults(mutation.id, _) = action { true } else { false }
+                }
+                assumed[mutation.id] = settle(mutation, scope, nil, isAwaited: isAwaited)
+            case .awaitResults(let id, let position):
+                awaitResults(id, position, assumed[id] ?? AssumedResults(), scope)
             case .failed(let mutation, let error): settle(mutation, scope, error)
             }
         }
@@ -152,9 +158,19 @@ extension Engine {
         await perform(actions, scope)
     }
 
-    private func settle(_ mutation: QueuedMutation, _ scope: String, _ error: FreshetError?) {
+    /// - Parameter isAwaited: whether results of it are waited for.
+    /// - Returns: the results to look at after that.
+    @discardableResult
+    private func settle(
+        _ mutation: QueuedMutation, _ scope: String, _ error: FreshetError?, isAwaited: Bool = false
+    ) -> AssumedResults {
+        var assumed = AssumedResults()
         if self.scope == scope {
-            apply(error == nil ? store.commit(mutation.id) : store.revert(mutation.id))
+            let outcome = error == nil ? store.commit(mutation.id) : store.revert(mutation.id)
+            assumed = AssumedResults(keys: outcome.assumed, asOf: store.uses)
+            let unconfirmed = isAwaited ? [] : unconfirmAssumed(assumed)
+            apply(outcome)
+            fetchAgain(unconfirmed)
         }
         let outcome: Result<MutationData, FreshetError> =
             error.map(Result.failure) ?? .success(answers[mutation.id] ?? MutationData(data: .null, errors: []))
@@ -167,6 +183,7 @@ extension Engine {
             continuation.yield(event)
             continuation.finish()
         }
+        return assumed
     }
 
     /// Waits for the answer to a mutation of this run.

@@ -74,7 +74,7 @@ package actor Engine {
     /// The callers of `wait(for:)`. Bounded by `LinkLimits.waitsMax`.
     var waiters: [WaitID: CheckedContinuation<FreshetError?, Never>] = [:]
     /// The waits for applied mutations of the queue, and whose they are. Bounded by `QueueLimits.unshownMax`.
-    var mutationWaits: [WaitID: (mutation: String, scope: String)] = [:]
+    var mutationWaits: [WaitID: MutationWait] = [:]
     /// The last outcomes, for apps that ask after the answer came.
     var settled: [QueueEvent] = []
     static let settledMax = 256

@@ -42,6 +42,20 @@ package enum FeedEvent: Sendable {
     case ended(FreshetError)
 }
 
+/// An applied mutation of the queue that live queries may not show yet.
+struct MutationWait: Sendable {
+    let mutation: String
+    let scope: String
+    let assumed: AssumedResults
+}
+
+/// The results that show what an applied mutation was expected to change.
+struct AssumedResults: Sendable {
+    var keys: Set<ResultKey> = []
+    /// The uses of the store when the mutation was applied.
+    var asOf: UInt64 = 0
+}
+
 /// The rows and results that a user sees at a time.
 package struct ShownRows: Sendable {
     /// The user.

@@ -28,7 +28,7 @@ extension OptimisticEdits {
             guard link == nil || query.link === link else {
                 throw FreshetError(.invalidEdit, "\(Operation.name) is a query of another connector")
             }
-            var row = EditedRow<Key>(edited: JSONObject(), shown: shownHere(key))
+            var row = EditedRow<Key>(edited: JSONObject(), shown: shownHere(key).merging(edited(key)))
             edit(&row)
             put(try AddedRow(key, row, query, list, documents(query.stored)).change(at: place))
         } catch {

@@ -89,9 +89,10 @@ public struct SortOrder<Item>: Sendable {
 /// All items of a list, filtered and sorted.
 public struct QuerySnapshot<Item: Sendable>: Sendable {
     public let items: [Item]
-    /// Whether these are the server's present items: the link is up, and no queued mutation is pending. One that was
-    /// applied is pending until the server says that the live queries show it, at most for 15 seconds; not without a
-    /// WebSocket, nor with a server that is too old to be waited for.
+    /// Whether these are the server's present items: the link is up, no queued mutation is pending, and the server has
+    /// sent what those were expected to change. One that was applied is pending until the server says that the live
+    /// queries show it, or that it cannot tell, at most for 15 seconds; not without a WebSocket, with a server that is
+    /// too old to be waited for, or if it names no position.
     public let isSynced: Bool
 }
 

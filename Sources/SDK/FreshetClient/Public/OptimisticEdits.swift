@@ -57,7 +57,8 @@ public struct OptimisticEdits: Sendable {
         }
     }
 
-    private func edited(_ key: some EntityKey) -> JSONObject {
+    /// The fields of a row that were set, apart from additions to lists.
+    func edited(_ key: some EntityKey) -> JSONObject {
         changes.last { $0.insertion == nil && $0.isOf(key) }?.fields ?? JSONObject()
     }
 
