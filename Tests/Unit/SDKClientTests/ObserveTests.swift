@@ -28,6 +28,8 @@ struct ObserveTests {
         #expect(deleted.kind == .deleted && deleted.key == LotKey(id: lotID(2)))
         // The app's own mutation.
         server.answer(EditLot.self) { _ in .success(["lot_update": nil]) }
+        // The server does not adopt it, which would be the next change.
+        server.holdWaits()
         _ = try await auctions.editLot(id: lotID(1), category: "Clocks", description: "new").enqueue {
             $0[LotKey(id: lotID(1))].description = "new"
         }
