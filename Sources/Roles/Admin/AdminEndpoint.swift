@@ -135,7 +135,7 @@ package final class AdminEndpoint: HTTPHandler {
         _ exchange: HTTPExchange
     ) {
         let services = services
-        if match.route.isLook { auditLook(match.route, arguments, everyMs: everyMs, request) }
+        if match.route.isLook, everyMs == nil { auditLook(match.route, arguments, everyMs: nil, request) }
         let person = person(request)
         switch match.route.work {
         case .response(let respond):
@@ -149,6 +149,7 @@ package final class AdminEndpoint: HTTPHandler {
             do throws(RequestError) {
                 try ReportStream(exchange: exchange, everyMs: everyMs, make: make).open(streams)
                 exchange.endStream(with: request.caller, nowMs: nowMs())
+                if match.route.isLook { auditLook(match.route, arguments, everyMs: everyMs, request) }
             } catch {
                 fail(exchange, error)
             }
@@ -235,9 +236,11 @@ package final class AdminEndpoint: HTTPHandler {
         if let peer = request.http.header(PeerReports.header) {
             metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))"
         }
-        if route.method == .GET || route.isRead {
-            // A client may use another port for each request. Other variables are other data.
-            let values = arguments.query.map { "\($0.name)=\($0.value)" }.sorted()
+        // A stream is a look of its own, however long it lasts.
+        if everyMs == nil, route.method == .GET || route.isRead {
+            // A client may use another port for each request. Other variables are other data; the keys that another
+            // node asks for are those of one user.
+            let values = arguments.query.filter { $0.name != "keys" }.map { "\($0.name)=\($0.value)" }.sorted()
             let look = ([who(request, withPort: false), request.http.path] + values).joined(separator: "\n")
             guard let unlogged = looks.withLock({ $0.asked(Digest(of: Array(look.utf8)), nowMs: nowMs()) }) else {
                 return

@@ -14,7 +14,7 @@ extension StoreMachine {
         let revision: String
         /// The time, in `uses`, as of which the server sent it.
         let sentAt: UInt64
-        /// Those of its rows that a mutation deleted.
+        /// The rows of it that a mutation deleted.
         var deleted: Set<EntityID> = []
 
         /// The fields of a row that are null because they failed.

@@ -8,7 +8,7 @@ import Testing
 /// The console on the admin port, in a real browser: every screen at two widths and in both themes keeps the rules of
 /// `PageRules` and has no errors, says what the JSON says, can be used by the keyboard alone, shows ten thousand live
 /// queries, and survives a restart of the server.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(6)))
 struct ConsoleTests {
     static let token = "a-long-admin-token"
 

@@ -164,7 +164,7 @@ struct AddedRowTests {
         #expect(try await clocks.get(.cacheOnly).data.lots.map(\.highestBid) == [71])
     }
 
-    /// What was set before counts, also when no other result has the row any more.
+    /// Fields that were set before count, also when no other result has the row any more.
     @Test func anAddedRowIsAsItWasSetBefore() async throws {
         let server = served()
         let auctions = server.auctions()
@@ -187,7 +187,7 @@ struct AddedRowTests {
         #expect(try await maps.get(.cacheOnly).data.lots.map(\.category) == ["Maps"])
     }
 
-    /// What an applied row is replaced by, if the server's list is as it was.
+    /// An applied row is replaced by the server's list, if that is as it was.
     @Test func anAppliedRowThatDoesNotBelongThereIsGone() async throws {
         let server = served()
         let auctions = server.auctions()

@@ -98,7 +98,7 @@ struct SyncedTests {
 
     /// The server does not send a result that is as it was: what was expected is undone, and not synced until then.
     @Test(arguments: [true, false])
-    func whatTheServerDidNotAdoptIsUndone(hasPosition: Bool) async throws {
+    func changesThatTheServerDidNotAdoptAreUndone(hasPosition: Bool) async throws {
         let server = Self.served()
         let auctions = server.auctions()
         let (prices, following) = synced(auctions)
@@ -136,7 +136,7 @@ struct SyncedTests {
         _ = try await state(&states) { !$0.hasPendingMutations }
     }
 
-    /// Those that come after a stop see what is not confirmed, too.
+    /// Subscribers that come after a stop see what is not confirmed, too.
     @Test func aNewSubscriberLearnsOfTheStop() async throws {
         let server = Self.served()
         let auctions = server.auctions()

@@ -191,8 +191,8 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
         }
     }
 
-    /// SDK specification §3: 1,000 rows from the file within 20 ms, in an optimised build (docs/benchmarks.md: 7 ms);
-    /// in any build hardly slower for other rows in the file.
+    /// A thousand rows are hardly slower to read for other rows in the file. `make bench` has the time itself (SDK
+    /// specification §3: within 20 ms).
     @Test func aThousandRowsAreReadQuickly() async throws {
         try await withFile { file, _ in
             var store = StoreMachine(bytesMax: 10 << 20)
@@ -223,9 +223,6 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
             let amongOthersMs = try await bestMs()
             print("1,000 rows from the file, decoded: \(aloneMs) ms; among 20,000 others: \(amongOthersMs) ms")
             #expect(amongOthersMs < 3 * aloneMs)
-            #if !DEBUG
-                #expect(aloneMs < 20)
-            #endif
         }
     }
 

@@ -131,7 +131,7 @@ import Testing
         #expect(driver.nowMs == 15_000)
     }
 
-    /// With growing pauses, until the wait's own end.
+    /// The server is asked again with growing pauses, until the wait's own end.
     @Test(arguments: ["LIMIT_EXCEEDED", "UNAVAILABLE"])
     func aBusyServerIsAskedAgain(code: String) {
         var driver = connected()

@@ -196,7 +196,7 @@ extension StoreMachine {
         #expect(outcome.changed.contains(key) && !outcome.changed.contains(other))
     }
 
-    /// What a mutation was expected to change is the server's only when it has sent the result.
+    /// An expected change is the server's only when it has sent the result.
     @Test func resultsThatWereNotSentSinceAreKnown() {
         var store = StoreMachine(bytesMax: 1 << 20)
         let names = ResultKey(operation: "Names", variables: "{}")

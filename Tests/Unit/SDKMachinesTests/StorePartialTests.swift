@@ -96,7 +96,7 @@ extension StoreMachine {
         #expect(store.resultCount == 0 && store.entityCount == 0)
     }
 
-    /// What failed stays null, whatever a mutation is expected to change.
+    /// A field that failed stays null, whatever a mutation is expected to change.
     @Test func failedFieldsStayNull() {
         var store = StoreMachine(bytesMax: 1 << 20)
         store.showList(1, 2)

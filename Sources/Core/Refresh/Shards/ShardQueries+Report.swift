@@ -42,10 +42,13 @@ extension ShardQueries {
     func liveQueryReports(
         limit: Int, operation: OperationReference?, keyPrefix: String?, keys: Set<LiveQueryKey>?
     ) -> [LiveQueryReport] {
-        queries.table.states.lazy.filter { state in
-            (keys?.contains(state.query.key) ?? true) && Self.passes(state.query, operation, keyPrefix)
+        let table = queries.table
+        guard let keys else {
+            return table.states.lazy.filter { Self.passes($0.query, operation, keyPrefix) }.prefix(limit)
+                .map { $0.report(in: shard) }
         }
-        .prefix(limit).map { $0.report(in: shard) }
+        let wanted = keys.lazy.compactMap { key in table.slot(of: key).map { slot in table[slot] } }
+        return wanted.filter { Self.passes($0.query, operation, keyPrefix) }.prefix(limit).map { $0.report(in: shard) }
     }
 
     func liveQueryCount(of operation: OperationReference?, keyPrefix: String?) -> Int {

@@ -7,6 +7,7 @@ extension HTTPExchange {
     private static let keepAliveMs: Int64 = 15_000
     /// The longest that a stream of a user lasts, however long the token: 30 days.
     private static let streamMsMax: Int64 = 30 * 86_400_000
+    private static let streamMsMin: Int64 = 1_000
 
     /// Starts an event stream with a comment, and goes on with empty ones. On the event loop.
     func startEvents(_ comment: String) {
@@ -33,10 +34,11 @@ extension HTTPExchange {
         write(text)
     }
 
-    /// Ends an event stream when the token of its reader expires.
+    /// Ends an event stream when the token of its reader expires. A token that is only admitted for its leeway gets a
+    /// report.
     func endStream(with caller: AdminCaller?, nowMs: Int64) {
         guard let expiresAtMs = caller?.expiresAtMs else { return }
-        let leftMs = min(max(0, expiresAtMs - nowMs), Self.streamMsMax)
+        let leftMs = min(max(Self.streamMsMin, expiresAtMs - nowMs), Self.streamMsMax)
         eventLoop.execute { [weak self] in
             guard let self, !isClosed else { return }
             let end = eventLoop.scheduleTask(in: .milliseconds(leftMs)) { [weak self] in self?.abandonStream() }

@@ -47,6 +47,9 @@ async function reason(response) {
   try { return (await response.json()).errors[0].message; } catch { return "This is not the token."; }
 }
 
+/** The longest that an answer may take, in milliseconds. */
+const answerMs = 60000;
+
 /** Sends a request with the token; asks for one as long as it is refused. */
 export async function request(path, options = {}) {
   for (;;) {
@@ -86,10 +89,13 @@ export const query = values => {
   return items.length ? "?" + new URLSearchParams(items) : "";
 };
 
-export const get = async (path, options) => json(await request(path, options));
+/** A signal that aborts with another one, and once an answer takes too long: a browser may have no connection left. */
+const inTime = signal => AbortSignal.any([AbortSignal.timeout(answerMs), ...signal ? [signal] : []]);
 
-export const post = async (path, body = {}, headers = {}) => json(await request(path,
-  {method: "POST", headers: {"content-type": "application/json", ...headers}, body: JSON.stringify(body)}));
+export const get = async (path, options) => json(await request(path, {...options, signal: inTime(options?.signal)}));
+
+export const post = async (path, body = {}, headers = {}) => json(await request(path, {method: "POST",
+  headers: {"content-type": "application/json", ...headers}, body: JSON.stringify(body), signal: inTime()}));
 
 /** The characters of a request target that servers take for sure; they take 8 KiB. */
 const targetMax = 4000;
@@ -100,11 +106,12 @@ export async function ask(path, values, options) {
   if (target.length <= targetMax) return get(target, options);
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
   return json(await request(path, {...options, method: "POST", headers: {"content-type": "application/json"},
-    body: JSON.stringify(Object.fromEntries(given))}));
+    body: JSON.stringify(Object.fromEntries(given)), signal: inTime(options?.signal)}));
 }
 
 /** Waits, but not longer than until `signal` aborts, or the server answers again or no more. */
 const pause = (ms, signal) => new Promise(resolve => {
+  if (signal.aborted) return resolve();
   const timer = setTimeout(done, ms);
   function done() {
     clearTimeout(timer);
@@ -116,28 +123,44 @@ const pause = (ms, signal) => new Promise(resolve => {
   connection.addEventListener("change", done);
 });
 
+/** The time after which a stream counts as lost without a byte; the server sends one every 15 seconds. */
+const quietMs = 40000;
+
 /**
  * Reads an event stream until `signal` aborts; begins again after a loss, later each time, at most after five seconds.
  * @param on - opened(), event(name, data), lost(message, isFinal)
  */
 export async function stream(path, signal, on) {
   for (let attempt = 0; !signal.aborted; attempt++) {
+    const own = new AbortController();
+    const lose = () => own.abort();
+    let timer;
     try {
-      const response = await request(path, {signal, headers: {accept: "text/event-stream"}});
+      const response = await request(path,
+        {signal: AbortSignal.any([own.signal, signal]), headers: {accept: "text/event-stream"}});
       if (!response.ok) {
         try { await json(response); } catch (error) { return on.lost?.(error.message, true); }
       }
       on.opened?.();
-      attempt = 0;
+      // The connection may have died with the one that found out.
+      connection.addEventListener("change", lose);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      const take = splitter(on.event);
+      const take = splitter((name, value) => {
+        attempt = 0;
+        on.event(name, value);
+      });
       for (;;) {
+        timer = setTimeout(lose, quietMs);
         const {done, value} = await reader.read();
+        clearTimeout(timer);
         if (done) break;
         take(value);
       }
     } catch (error) {
       if (signal.aborted) return;
+    } finally {
+      clearTimeout(timer);
+      connection.removeEventListener("change", lose);
     }
     if (signal.aborted) return;
     on.lost?.("The stream ended; reconnecting.", false);
@@ -179,10 +202,10 @@ function parse(block, event) {
  * Follows a report until `signal` aborts. Its stream is closed while nobody sees the page: a browser has six
  * connections to a server for all its windows.
  * @param on - path(): the report with its query; every(): the milliseconds between two looks; show(report), now and
- *   when it differs; failed(error)
+ *   when it differs; failed(error); isSecond: asked for every ten seconds instead, on a screen that has a stream
  * @returns a function that asks at once, as after an action or for another path
  */
-export function follow(signal, {path, every = () => 3000, show, failed = () => {}}) {
+export function follow(signal, {path, every = () => 3000, show, failed = () => {}, isSecond = false}) {
   let own = new AbortController();
   let isShown = false;
 
@@ -197,8 +220,8 @@ export function follow(signal, {path, every = () => 3000, show, failed = () => {
 
   async function read() {
     const [target, ms, closed] = [path(), every(), AbortSignal.any([own.signal, signal])];
-    let isRefused = false;
-    await stream(`${target}${target.includes("?") ? "&" : "?"}every=${ms}`, closed, {
+    let isRefused = isSecond;
+    if (!isSecond) await stream(`${target}${target.includes("?") ? "&" : "?"}every=${ms}`, closed, {
       event(name, value) {
         if (closed.aborted) return;
         isShown = true;
@@ -216,8 +239,9 @@ export function follow(signal, {path, every = () => 3000, show, failed = () => {
     } catch (error) {
       if (!closed.aborted) failed(error);
     }
+    if (closed.aborted) return;
     isShown = true;
-    await pause(Math.max(ms, 5000), closed);
+    await pause(isSecond ? 10000 : Math.max(ms, 5000), closed);
   }
 
   (async () => {

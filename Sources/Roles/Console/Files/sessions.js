@@ -113,7 +113,7 @@ export function adoption() {
     versions: card("In use, by version of the operation", h("p", {class: "hint"}, "Sessions that follow an operation ",
       "in each of its versions. What only a former version selects can go once nobody follows it. Requests outside of ",
       "sessions are not counted."), operations),
-    follow: signal => follow(signal, {path: () => "/admin/v1/adoption?limit=1000", show(answer) {
+    follow: signal => follow(signal, {path: () => "/admin/v1/adoption?limit=1000", isSecond: true, show(answer) {
       clients.rows = answer.clients;
       operations.rows = answer.operations.map(row => ({...row, id: `${row.operation} ${row.version}`}));
     }}),
@@ -169,7 +169,7 @@ export async function openLiveQueries(place, {signal, values, context}) {
       return "/admin/v1/live-queries" + query({operation, user, key: wasCut ? key : "", limit: liveQueriesMax});
     },
     // A long list is looked at, not watched.
-    every: () => answer?.liveQueries.length > 1000 ? 20000 : 3000,
+    every: () => wasCut || answer?.liveQueries.length > 1000 ? 20000 : 3000,
     show(found) {
       answer = found;
       wasCut ||= found.matching > found.liveQueries.length;

@@ -91,8 +91,10 @@ function sampler(signal) {
   share.value = "100";
   const minutes = select([["10", "10 minutes"], ["60", "1 hour"]], {name: "trace-minutes"});
   const act = path => async () => {
-    try { await post(path()); } catch (error) { state.textContent = error.message; }
-    wake();
+    try {
+      await post(path());
+      wake();
+    } catch (error) { state.textContent = error.message; }
   };
   const start = h("button", allowed("/admin/v1/recording", {type: "button", id: "sampling-start", onclick: act(() =>
     "/admin/v1/recording" + query({tracePercent: share.value, forMs: minutes.value * 60000}))}), "Trace");
@@ -101,6 +103,7 @@ function sampler(signal) {
   const gaps = h("div");
   const wake = follow(signal, {
     path: () => "/admin/v1/recording",
+    isSecond: true,
     show(found) {
       const sampled = found.nodes.filter(({traceRate}) => traceRate > 0);
       const until = sampled.map(({untilMs}) => untilMs).filter(Boolean);

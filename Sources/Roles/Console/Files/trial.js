@@ -39,7 +39,7 @@ export function recorder(signal) {
       (until ? `Recording until ${clock(until).slice(0, 8)}.` : "Nothing is recorded now.");
     show(gaps, missing(unreachable));
   }
-  wake = follow(signal, {path: () => "/admin/v1/events/recording", show: tell,
+  wake = follow(signal, {path: () => "/admin/v1/events/recording", show: tell, isSecond: true,
     failed: error => { state.textContent = error.message; }});
   return card("Recorded events", h("p", {class: "hint"}, "Nothing is recorded by default. A recording ends by itself; ",
     "tokens and redacted values stay hidden."), h("div", {class: "filters"}, field("For", minutes), start, stop), state,

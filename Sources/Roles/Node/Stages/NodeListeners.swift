@@ -84,7 +84,8 @@ struct NodeListeners: Sendable {
         var configuration = HTTPServerConfiguration()
         configuration.host = admin.host
         configuration.port = admin.port
-        configuration.connectionsMax = 64
+        // Streams leave room for probes, metrics and other nodes.
+        configuration.connectionsMax = 64 + node.settings.inspect.reportStreamsMax + node.settings.inspect.tailsMax
         configuration.compression = node.httpConfiguration.compression
         let server = HTTPServer(
             configuration: configuration, handler: endpoint, logger: node.logger, group: network.group)
