@@ -123,6 +123,8 @@ struct ObserveTests {
     /// An expected deletion is a deletion, and the mutation's end is nothing new.
     @Test func ownDeletionsAreToldOnce() async throws {
         let server = ScriptedServer()
+        // Otherwise the results are fetched again, in which the row has not gone.
+        server.holdWaits()
         server.setLots([1: 5, 2: 6])
         server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
         let auctions = server.auctions()
