@@ -97,12 +97,10 @@ package struct QueueMachine: Sendable {
         case .applied, .alreadyApplied:
             entries.remove(at: index)
             (failures, retryAtMs) = (0, nil)
-            var actions: [QueueAction] = [.delete(id: id), .applied(mutation)]
-            if position != nil || answer == .alreadyApplied, isOnline, unshown.count < limits.unshownMax {
-                unshown.insert(id)
-                actions.append(.awaitResults(id: id, position))
-            }
-            return actions + pump(nowMs)
+            var wait = position.map(ResultsWait.until) ?? (answer == .alreadyApplied ? .untilNow : .none)
+            if !isOnline || unshown.count == limits.unshownMax { wait = .none }
+            if wait != .none { unshown.insert(id) }
+            return [.delete(id: id), .applied(mutation, wait)] + pump(nowMs)
         case .refused(let error):
             let entry = entries.remove(at: index)
             (failures, retryAtMs) = (0, nil)

@@ -77,15 +77,20 @@ package enum MutationAnswer: Hashable, Sendable {
     }
 }
 
+/// The wait for live queries to show an applied mutation. Its end is reported with `QueueMachine.shown`.
+package enum ResultsWait: Hashable, Sendable {
+    case none
+    case until(MutationPosition)
+    /// A wait for what the cluster knows by now: the mutation's position is not known.
+    case untilNow
+}
+
 package enum QueueAction: Hashable, Sendable {
     /// Store it before anything else happens.
     case save(QueuedMutation)
     case delete(id: String)
     case send(QueuedMutation)
-    case applied(QueuedMutation)
-    /// Wait until live queries show what was committed up to here, and report with `shown`. Nil: what the cluster knows
-    /// by now.
-    case awaitResults(id: String, MutationPosition?)
+    case applied(QueuedMutation, ResultsWait = .none)
     /// It was refused, or its outcome is unknown: undo what it was expected to change and tell the app.
     case failed(QueuedMutation, FreshetError)
 }

@@ -5,14 +5,12 @@ import JSON
 // part of the result, which loses its tag, until the server sends the next one.
 
 extension StoreMachine {
-    /// The tree with the rows that layers add to its lists.
-    func tree(_ key: ResultKey, _ result: Result) -> ResultTree {
-        var tree = result.tree
-        for (row, change) in insertions[key] ?? [] {
-            guard let insertion = change.insertion, insertion.revision == result.revision else { continue }
-            tree = tree.adding(row, change.fields ?? JSONObject(), insertion) ?? tree
+    /// A result's tree with the rows that layers add to its lists.
+    func adding(to tree: ResultTree, _ key: ResultKey, revision: String) -> ResultTree {
+        (insertions[key] ?? []).reduce(tree) { tree, added in
+            guard let insertion = added.change.insertion, insertion.revision == revision else { return tree }
+            return tree.adding(added.row, added.change.fields ?? JSONObject(), insertion) ?? tree
         }
-        return tree
     }
 
     /// Whether a result in memory has the list.

@@ -43,12 +43,7 @@ extension StoreMachine {
     /// The partial result as it is shown now; nil if there is none.
     package func partial(_ key: ResultKey) -> JSONValue? {
         guard let partial = partials[key] else { return nil }
-        var tree = partial.tree
-        for (row, change) in insertions[key] ?? [] {
-            guard let insertion = change.insertion, insertion.revision == partial.revision else { continue }
-            tree = tree.adding(row, change.fields ?? JSONObject(), insertion) ?? tree
-        }
-        return tree.document { id in
+        return adding(to: partial.tree, key, revision: partial.revision).document { id in
             let known = partial.records[id] ?? entities[id].flatMap { $0.isDeleted ? nil : $0.record }
             return applying(changes[id] ?? [], to: partial.deleted.contains(id) ? nil : known?.fields) {
                 $0.result == key

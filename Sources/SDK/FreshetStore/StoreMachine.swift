@@ -76,16 +76,16 @@ package struct StoreMachine: Sendable {
 
     /// The result with what queued mutations change; nil if it is not in memory or of another revision.
     package mutating func read(_ key: ResultKey, revision: String) -> StoredDocument? {
-        guard let result = results[key], result.revision == revision else { return nil }
+        guard let document = shown(key, revision: revision), let result = results[key] else { return nil }
         uses += 1
         results[key]?.usedAt = uses
-        return StoredDocument(document: document(tree(key, result)), fetchedAtMs: result.fetchedAtMs)
+        return StoredDocument(document: document, fetchedAtMs: result.fetchedAtMs)
     }
 
     /// The document of `read`, without counting as a use.
     package func shown(_ key: ResultKey, revision: String) -> JSONValue? {
         guard let result = results[key], result.revision == revision else { return nil }
-        return document(tree(key, result))
+        return document(adding(to: result.tree, key, revision: revision))
     }
 
     /// The result exactly as the server sent it under this tag; nil if there is no tag, or another result has brought

@@ -28,16 +28,24 @@ struct AddedRowTests {
         row.closesAt = Self.closesAt
     }
 
+    /// The changes of lots from now on.
+    private func observed(
+        _ auctions: AuctionsConnector
+    ) async throws -> (Recorder<EntityChange<LotKey>>, Task<Void, any Error>) {
+        let changes = Recorder<EntityChange<LotKey>>()
+        let observing = Task { for try await change in auctions.observe(LotKey.self) { changes.add(change) } }
+        try await waitUntil("the observer") { try await auctions.link.engine().observerCount == 1 }
+        return (changes, observing)
+    }
+
     @Test func anAddedRowIsShownAtOnceAndStaysWhenItIsApplied() async throws {
         let server = served()
         let auctions = server.auctions()
         let lots = auctions.listLots()
         var states = lots.live().makeAsyncIterator()
         _ = try await state(&states) { $0.isConfirmed }
-        let changes = Recorder<EntityChange<LotKey>>()
-        let observing = Task { for try await change in auctions.observe(LotKey.self) { changes.add(change) } }
+        let (changes, observing) = try await observed(auctions)
         defer { observing.cancel() }
-        try await waitUntil("the observer") { try await auctions.link.engine().observerCount == 1 }
         server.holdAnswers()
         let queued = try await creation(auctions).enqueue { expected in
             expected.insert(LotKey(id: lotID(3)), into: lots, at: .start) { row in
@@ -79,10 +87,8 @@ struct AddedRowTests {
         let lots = auctions.listLots()
         var states = lots.live().makeAsyncIterator()
         _ = try await state(&states) { $0.isConfirmed }
-        let changes = Recorder<EntityChange<LotKey>>()
-        let observing = Task { for try await change in auctions.observe(LotKey.self) { changes.add(change) } }
+        let (changes, observing) = try await observed(auctions)
         defer { observing.cancel() }
-        try await waitUntil("the observer") { try await auctions.link.engine().observerCount == 1 }
         server.holdAnswers()
         let queued = try await creation(auctions).enqueue {
             $0.insert(LotKey(id: lotID(3)), into: lots, at: .after(LotKey(id: lotID(1))), fill)

@@ -20,13 +20,14 @@ struct SyncedTests {
     }
 
     /// The price after each state that was confirmed and had nothing pending.
-    private func synced(_ auctions: AuctionsConnector) -> (Recorder<Int?>, Task<Void, any Error>) {
+    private func synced(_ auctions: AuctionsConnector) async throws -> (Recorder<Int?>, Task<Void, any Error>) {
         let prices = Recorder<Int?>()
         let task = Task {
             for try await snapshot in auctions.observeQuery(auctions.listLots(), \.lots) where snapshot.isSynced {
                 prices.add(snapshot.items.first?.highestBid)
             }
         }
+        try await waitUntil("the list") { prices.values == [50] }
         return (prices, task)
     }
 
@@ -34,9 +35,8 @@ struct SyncedTests {
     @Test func anAppliedMutationIsPendingUntilTheResultsShowIt() async throws {
         let server = Self.served()
         let auctions = server.auctions()
-        let (prices, following) = synced(auctions)
+        let (prices, following) = try await synced(auctions)
         defer { following.cancel() }
-        try await waitUntil("the list") { prices.values == [50] }
         var states = auctions.listLots().live().makeAsyncIterator()
         _ = try await state(&states) { $0.isConfirmed }
         server.holdWaits()
@@ -101,9 +101,8 @@ struct SyncedTests {
     func changesThatTheServerDidNotAdoptAreUndone(hasPosition: Bool) async throws {
         let server = Self.served()
         let auctions = server.auctions()
-        let (prices, following) = synced(auctions)
+        let (prices, following) = try await synced(auctions)
         defer { following.cancel() }
-        try await waitUntil("the list") { prices.values == [50] }
         var states = auctions.listLots().live().makeAsyncIterator()
         _ = try await state(&states) { $0.isConfirmed }
         if !hasPosition {
@@ -158,9 +157,8 @@ struct SyncedTests {
         let user = TestUser("ada")
         let auctions = server.auctions(auth: user.auth)
         let engine = try auctions.link.engine()
-        let (prices, following) = synced(auctions)
+        let (prices, following) = try await synced(auctions)
         defer { following.cancel() }
-        try await waitUntil("the list") { prices.values == [50] }
         server.holdWaits()
         _ = try await bid(auctions).enqueue().value
         try await waitUntil("the wait") { server.waits.count == 1 }

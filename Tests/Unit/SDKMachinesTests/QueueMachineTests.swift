@@ -216,16 +216,19 @@ extension [QueueAction] {
         }
         #expect(try apply("a", nil) == .applied(mutation("a", sentAtMs: 0)))
         #expect(queue.pendingCount == 0)
-        #expect(try apply("b", position) == .awaitResults(id: "b", position))
+        #expect(try apply("b", position) == .applied(mutation("b", sentAtMs: 0), .until(position)))
         #expect(queue.count == 0 && queue.pendingCount == 1)
         #expect(queue.shown(id: "b") && queue.pendingCount == 0)
         #expect(!queue.shown(id: "b") && !queue.shown(id: "a"))
         // The position of an earlier attempt is not known.
         _ = try queue.enqueue(mutation("g"), nowMs: 0)
-        #expect(queue.answered(id: "g", .alreadyApplied, nowMs: 0).last == .awaitResults(id: "g", nil))
+        let again = queue.answered(id: "g", .alreadyApplied, nowMs: 0).last
+        #expect(again == .applied(mutation("g", sentAtMs: 0), .untilNow))
         #expect(queue.pendingCount == 1 && queue.shown(id: "g"))
         // The bound.
-        for id in ["c", "d"] { #expect(try apply(id, position) == .awaitResults(id: id, position)) }
+        for id in ["c", "d"] {
+            #expect(try apply(id, position) == .applied(mutation(id, sentAtMs: 0), .until(position)))
+        }
         #expect(try apply("e", position) == .applied(mutation("e", sentAtMs: 0)))
         #expect(queue.pendingCount == 2)
         // A stop or another user forgets them, and one that is answered after it.
@@ -265,8 +268,7 @@ extension [QueueAction] {
                     case .send(let mutation):
                         #expect(saved.contains(mutation), "seed \(seed): sent before it was saved")
                         flying.append(mutation)
-                    case .applied(let mutation): told.append(mutation.id)
-                    case .awaitResults: break
+                    case .applied(let mutation, _): told.append(mutation.id)
                     case .failed(let mutation, _): Issue.record("seed \(seed): \(mutation.id) failed")
                     }
                 }

@@ -96,7 +96,6 @@ extension Engine {
     private func perform(_ actions: [QueueAction], _ scope: String) async -> [String: FreshetError] {
         var unsaved: [String: FreshetError] = [:]
         var unsent: Set<String> = []
-        var assumed: [String: AssumedResults] = [:]
         for action in actions {
             switch action {
             case .save(let mutation):
@@ -111,13 +110,7 @@ extension Engine {
             case .send(let mutation) where unsent.contains(mutation.id):
                 queues[scope]?.notSent(id: mutation.id, nowMs: time.wallMs)
             case .send(let mutation): send(mutation, scope)
-            case .applied(let mutation):
-                let isAwaited = actions.contains { action in
-                    if case .awaitResults(mutation.id, _) = action { true } else { false }
-                }
-                assumed[mutation.id] = settle(mutation, scope, nil, isAwaited: isAwaited)
-            case .awaitResults(let id, let position):
-                awaitResults(id, position, assumed[id] ?? AssumedResults(), scope)
+            case .applied(let mutation, let wait): settle(mutation, scope, nil, wait)
             case .failed(let mutation, let error): settle(mutation, scope, error)
             }
         }
@@ -158,17 +151,14 @@ extension Engine {
         await perform(actions, scope)
     }
 
-    /// - Parameter isAwaited: whether results of it are waited for.
-    /// - Returns: the results to look at after that.
-    @discardableResult
     private func settle(
-        _ mutation: QueuedMutation, _ scope: String, _ error: FreshetError?, isAwaited: Bool = false
-    ) -> AssumedResults {
+        _ mutation: QueuedMutation, _ scope: String, _ error: FreshetError?, _ wait: ResultsWait = .none
+    ) {
         var assumed = AssumedResults()
         if self.scope == scope {
             let outcome = error == nil ? store.commit(mutation.id) : store.revert(mutation.id)
             assumed = AssumedResults(keys: outcome.assumed, asOf: store.uses)
-            let unconfirmed = isAwaited ? [] : unconfirmAssumed(assumed)
+            let unconfirmed = wait == .none ? unconfirmAssumed(assumed) : []
             apply(outcome)
             fetchAgain(unconfirmed)
         }
@@ -183,7 +173,11 @@ extension Engine {
             continuation.yield(event)
             continuation.finish()
         }
-        return assumed
+        switch wait {
+        case .none: break
+        case .until(let position): awaitResults(mutation.id, position, assumed, scope)
+        case .untilNow: awaitResults(mutation.id, nil, assumed, scope)
+        }
     }
 
     /// Waits for the answer to a mutation of this run.

@@ -62,9 +62,8 @@ struct AddedRow<Key: EntityKey, Operation: QueryOperation> {
         var found: [(list: String, fields: JSONObject, members: JSONObject, problem: FreshetError?)] = []
         for (list, shape) in candidates.sorted(by: { $0.key < $1.key }) {
             let (fields, members) = Self.split(key, shape.key)
-            let edited = row.edited.entries.reduce(into: fields) { $0[$1.key] = $1.value }
-            var element = row.shown
-            for entry in edited.entries + members.entries { element[entry.key] = entry.value }
+            let edited = fields.merging(row.edited)
+            let element = row.shown.merging(edited).merging(members)
             switch Self.check(list, .object(element), document) {
             case .noList: continue
             case .fits: found.append((list, edited, members, nil))

@@ -52,8 +52,7 @@ public struct OptimisticEdits: Sendable {
     /// The fields of a row that results show now, those of rows that were added before included.
     func shownHere(_ key: some EntityKey) -> JSONObject {
         changes.reduce(into: shown(EntityID(key)) ?? JSONObject()) { fields, change in
-            guard change.insertion != nil, change.isOf(key) else { return }
-            for entry in change.fields ?? JSONObject() { fields[entry.key] = entry.value }
+            if change.insertion != nil, change.isOf(key) { fields = fields.merging(change.fields) }
         }
     }
 
