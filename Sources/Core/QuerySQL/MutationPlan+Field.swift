@@ -52,7 +52,7 @@ extension MutationPlan {
         var writesAnything = false
         var returnedKey: ReturnedKey?
         var resultKind = MutationStep.ResultKind.json
-        let images = field.imageTable.flatMap { RowImages($0, recorded: recorded) }
+        let images = field.imageTable.flatMap { RowImages($0, recorded: recorded, schema) }
             .flatMap { field.determines($0) ? nil : $0 }
         let pieces: [Piece]
         switch field.kind {
@@ -94,8 +94,8 @@ extension MutationPlan {
         case .typeName(let name): pieces = .text("SELECT to_json(\(SQLName.literal(name))::text)::text")
         case .insertMany, .dynamic, .remote: preconditionFailure("\(field.responseKey) has a body of its own")
         }
-        // The first change is that of the field's own rows.
-        if images != nil { changes.removeFirst() }
+        // The first changes are those that the statement stores: of the field's own rows and of those that follow them.
+        if let images { changes.removeFirst(field.storesFollowers ? 1 + images.followerCount : 1) }
         return TemplatePlan(
             template: builder.finish(pieces), keys: keys, changes: changes, returnedKey: returnedKey,
             resultKind: resultKind, kind: field.stepKind, writesAnything: writesAnything,
@@ -131,6 +131,15 @@ extension MutationField {
             .deleteMany(let table, _, _):
             table
         case .insertTrees, .insertMany, .dynamic, .native, .read, .typeName, .remote: nil
+        }
+    }
+
+    /// Whether the statement also stores the changes of rows that Postgres deletes or changes with deleted ones.
+    fileprivate var storesFollowers: Bool {
+        switch kind {
+        case .delete(_, .key, _): false
+        case .delete, .deleteMany: true
+        default: false
         }
     }
 

@@ -165,7 +165,7 @@ extension TemplateBuilder {
         let update = update(table, alias, assignments, images) { $0.rows(filter, requirement, table, $1) }
         let changed = self.changed(assignments)
         return many(
-            update.pieces, update.change, images?.hasDetails == true ? update.common : nil,
+            update.pieces, update.change, images?.hasDetails(isDelete: false) == true ? update.common : nil,
             counting: images?.storingAll(isDelete: false, changed: changed))
     }
 
@@ -176,7 +176,11 @@ extension TemplateBuilder {
         let delete = [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + oneRow(target, table, alias)
         return one(
             delete, returning: returned, alias,
-            storing: images.map { $0.change(before: alias, after: nil, changed: nil) })
+            storing: images.map { images in
+                // The request tells what follows a row that it names.
+                if case .key = target { return images.change(before: alias, after: nil, changed: nil) }
+                return images.deleted(alias)
+            })
     }
 
     mutating func deleteMany(
@@ -186,9 +190,9 @@ extension TemplateBuilder {
         let delete =
             [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + rows(filter, requirement, table, alias)
         return many(
-            delete, images.map { $0.change(before: alias, after: nil, changed: nil) },
+            delete, images.map { $0.deleted(alias) },
             images.flatMap {
-                $0.hasDetails ? $0.change(before: alias, after: nil, changed: nil, .compared) : nil
+                $0.hasDetails(isDelete: true) ? $0.change(before: alias, after: nil, changed: nil, .compared) : nil
             }, counting: images?.storingAll(isDelete: true, changed: nil))
     }
 

@@ -22,16 +22,19 @@ struct RowImages: Sendable {
     private let formerColumns: [Column]
     /// The columns that images of many rows hold, so that rows of one group have the same.
     private let comparedColumns: [Column]
+    /// The foreign keys that refer to the table.
+    private let references: [(child: Table, reference: Reference)]
 
     /// The rows before an update or a delete.
     static let former = "o"
 
     /// - Returns: nil if no field is recorded.
-    init?(_ table: Table, recorded: RecordedFields) {
+    init?(_ table: Table, recorded: RecordedFields, _ schema: Schema) {
         func recordable(_ fields: Set<String>) -> [Column] {
             table.columns.filter { fields.contains($0.field) && $0.isRecordable }
         }
         self.table = table
+        references = schema.references(to: table)
         (columns, formerColumns) = (recordable(recorded.all), recordable(recorded.former))
         comparedColumns = recordable(recorded.compared)
         if columns.isEmpty { return nil }
@@ -99,20 +102,66 @@ struct RowImages: Sendable {
         return change("\(before) || ',' || \(image(after, columns)) || ','", changed)
     }
 
-    /// Whether images of many rows hold less than those of one.
-    var hasDetails: Bool { columns.count > comparedColumns.count }
+    /// Whether images of many rows tell less than those of one.
+    func hasDetails(isDelete: Bool) -> Bool {
+        columns.count > comparedColumns.count || isDelete && !references.isEmpty
+    }
 
     /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
     /// Equal ones are stored once. Of more than an event lists it stores what they have in common, its column `k`, or
     /// that any row may have changed.
     func storingAll(isDelete: Bool, changed: [Piece]?) -> [Piece] {
-        let any = .text("\(head) || '{},\(isDelete ? "null" : "{}"),") + Self.list(changed) + .text("]'")
-        func few(_ column: String) -> String {
-            "WHEN count(DISTINCT \(column)) <= \(RowChanges.max) THEN string_agg(DISTINCT \(column), '')"
+        let followers = isDelete && !references.isEmpty ? " || \(SQLName.literal(anyFollowers))" : ""
+        let any = .text("\(head) || '{},\(isDelete ? "null" : "{}"),") + Self.list(changed) + .text("]'\(followers)")
+        func few(_ column: String, _ countMax: Int, _ others: String = "") -> String {
+            "WHEN count(DISTINCT \(column)) <= \(countMax) THEN string_agg(DISTINCT \(column), '')\(others) "
         }
+        let details = few("c", isDelete ? RowChanges.max / (1 + references.count) : RowChanges.max)
+        let common = hasDetails(isDelete: isDelete) ? few("k", RowChanges.max, followers) : ""
         let changes =
-            .text("coalesce(CASE \(few("c")) \(hasDetails ? few("k") + " " : "")ELSE ") + any + .text(" END, '')")
+            .text("CASE WHEN count(*) = 0 THEN '' \(details)\(common)ELSE ") + any + .text(" END")
         return .text("count(*)::text, ") + Self.storing(changes)
+    }
+
+    // MARK: Rows that follow
+
+    /// The number of changes of `deleted` that are not those of the row itself.
+    var followerCount: Int { references.count }
+
+    /// Returns the change of a deleted row, and those of the rows that Postgres deletes or changes with it, as an
+    /// expression. The values of the row tell which ones they are.
+    func deleted(_ alias: String) -> [Piece] {
+        let followers = references.map { child, reference in
+            let members = zip(reference.localFields, reference.targetFields).compactMap { local, target -> String? in
+                guard child.column(ofField: local)?.isRecordable == true,
+                    let column = table.column(ofField: target), column.isRecordable
+                else { return nil }
+                return member(column, of: alias, as: local)
+            }
+            let (head, tail) = Self.parts(of: child, reference)
+            let any = SQLName.literal("\(head){\(tail)")
+            if members.isEmpty { return any }
+            // A null would take all stored changes with it.
+            return "coalesce(\(SQLName.literal(head + "{")) || ltrim(\(members.joined(separator: " || ")), ',') || "
+                + "\(SQLName.literal(tail)), \(any))"
+        }
+        return change(before: alias, after: nil, changed: nil)
+            + followers.flatMap { [Piece].text(" || \($0)") }
+    }
+
+    /// The changes of any rows that follow deleted ones.
+    private var anyFollowers: String {
+        references.map { child, reference in
+            let (head, tail) = Self.parts(of: child, reference)
+            return "\(head){\(tail)"
+        }.joined()
+    }
+
+    /// The parts of a follower's change before and after the members of its image: `,["bid",` and `},null,null,true]`.
+    private static func parts(of child: Table, _ reference: Reference) -> (head: String, tail: String) {
+        let fields = JSONValue.array(reference.localFields.map { .string($0) }).text
+        let isDeleted = reference.deleteRule == .cascade
+        return (",[\(JSONValue.string(child.name).text),", "},\(isDeleted ? "null,null" : "{},\(fields)"),true]")
     }
 
     /// Returns the columns that the rows before must have.
@@ -137,9 +186,10 @@ struct RowImages: Sendable {
     }
 
     /// Returns `,"field":value` as an expression.
-    private func member(_ column: Column, of alias: String) -> String {
+    /// - Parameter field: nil for that of the column.
+    private func member(_ column: Column, of alias: String, as field: String? = nil) -> String {
         let value = ColumnSQL.wireForm(column, of: alias)
-        let name = ",\(JSONValue.string(column.field).text):"
+        let name = ",\(JSONValue.string(field ?? column.field).text):"
         let isKey = table.key.contains(column.field)
         func given(_ text: String) -> String { isKey ? text : "coalesce(\(text), 'null')" }
         switch column.type.scalar {

@@ -216,9 +216,24 @@ extension Language {
             ])
             #expect(rows[1] == [#"["lot",{},{},["size"]]"#])
             #expect(rows[2]?.contains { $0.hasPrefix(#"["lot",{"id""#) } == true)
-            // With the bids that follow.
+            // With the bids that follow, which are too many to list.
             #expect(rows[2]?.count == RowChanges.max)
-            #expect(rows[3]?.count == 3)
+            #expect(rows[2]?.contains(#"["bid",{},null,null,true]"#) == true)
+            #expect(rows[3]?.count == 4)
+        }
+
+        @Test func rowsThatFollowDeletedOnesAreToldByTheirReferences() async throws {
+            func bids(of lot: String) -> String { #"["bid",{"lotId":"\#(lot)"},null,null,true]"# }
+            let rows = try await rows([
+                Self.insertLots,
+                #"{ lot_delete(first: {where: {kind: {eq: CLOSED}}}) }"#,
+                #"{ lot_deleteMany(where: {kind: {eq: OPEN}}) }"#,
+                #"{ lot_deleteMany(where: {kind: {eq: OPEN}}) }"#,
+            ])
+            #expect(rows[1]?.filter { $0.contains("bid") } == [bids(of: Self.two)])
+            #expect(rows[2]?.filter { $0.contains("bid") } == [bids(of: Self.one)])
+            // No row, no follower.
+            #expect(rows[3] == [])
         }
 
         /// A failed field alone is undone without `@transaction`.

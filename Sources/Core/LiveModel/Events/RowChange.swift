@@ -55,8 +55,19 @@ package struct RowChange: Sendable, Hashable {
 
     /// Returns whether a reader of these fields may notice the change; nil stands for all fields.
     package func concerns(fields: Set<String>?) -> Bool {
-        guard before != nil, after != nil, let changed, let fields else { return true }
-        return changed.contains(where: fields.contains)
+        guard let fields else { return true }
+        return mayDiffer(in: fields)
+    }
+
+    /// Whether the value of one of the fields may be another one after the change. Of a row that comes or goes, and of
+    /// several rows, any may be.
+    package func mayDiffer(in fields: Set<String>) -> Bool {
+        guard let before, let after, let changed else { return true }
+        return changed.contains { field in
+            guard fields.contains(field) else { return false }
+            guard !isOfFollowers, let former = before[field], let latter = after[field] else { return true }
+            return former != latter
+        }
     }
 }
 
