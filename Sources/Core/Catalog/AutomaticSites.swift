@@ -6,7 +6,7 @@ package import SchemaModel
 
 /// How exactly a site tells which changes of its table concern a live query.
 package enum SiteClass: String, Sendable {
-    /// The value of a guard tells it.
+    /// The values of fields tell it.
     case exact
     /// The rows above tell it, as the last run read them.
     case keys
@@ -21,11 +21,11 @@ package struct AutomaticSites: Sendable {
     package struct Site: Sendable {
         package let form: RowSite
         package let read: ReadSite
-        /// The conditions under which rows enter, if they are the same for all live queries.
+        /// The conditions on rows, if they are the same for all live queries.
         let fixedEntry: AutomaticRules.Site.Entry?
 
         package var siteClass: SiteClass {
-            if !form.guardFields.isEmpty { return .exact }
+            if !form.guardFields.isEmpty || form.shown == nil && form.isConditional { return .exact }
             if form.boundField != nil { return .keys }
             return read.shown?.window == nil ? .table : .window
         }
@@ -33,13 +33,17 @@ package struct AutomaticSites: Sendable {
         /// The fields of a row before its change that decide whether the change concerns the site. Where results show
         /// the rows, the key tells whether it was one of them.
         package var formerFields: Set<String> {
-            guard let shown = read.shown, case .constant(0) = shown.offset else { return Set(form.comparedFields) }
+            guard let shown = read.shown, case .constant(0) = shown.offset else {
+                return Set(form.comparedFields).union(read.shown == nil ? read.filter?.fields ?? [] : [])
+            }
             return Set(shown.key)
         }
 
-        /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`, `lotId of lots.id`.
+        /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`, `points > $p`,
+        /// `lotId of lots.id`.
         package var guardTexts: [String] {
             read.guards.map { "\($0.field) \($0.isMember ? "in" : "=") \($0.operand.nameInExplanations)" }
+                + (read.filter.map { [$0.text] } ?? [])
                 + (read.binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
                 + (read.input.map { ["\($0.name) names it"] } ?? [])
         }
@@ -83,13 +87,11 @@ package struct AutomaticSites: Sendable {
                     guardFields: site.guards.map(\.field), boundField: site.binding?.field,
                     shown: site.shown.map { shown in
                         RowSite.Shown(key: shown.key, deciding: shown.deciding, order: shown.window?.terms ?? [])
-                    }, fields: site.fields),
+                    }, isConditional: site.filter != nil, fields: site.fields),
                 read: site,
-                fixedEntry: site.shown.flatMap { shown in
-                    shown.hasFixedEntry
-                        ? shown.entry(Invocation(variables: JSONObject(), auth: nil, nowMs: 0, operationName: ""))
-                        : nil
-                })
+                fixedEntry: site.hasFixedEntry
+                    ? site.entry(
+                        Invocation(variables: JSONObject(), auth: nil, nowMs: 0, operationName: ""), schema) : nil)
         }
     }
 
@@ -119,7 +121,7 @@ package struct AutomaticSites: Sendable {
             sites: sitesRead(invocation.variables).map { site in
                 AutomaticRules.Site(
                     form: site.form, values: site.read.guards.map { $0.values(invocation) },
-                    entry: site.read.shown.flatMap { site.fixedEntry ?? $0.entry(invocation) })
+                    entry: site.fixedEntry ?? site.read.entry(invocation, schema))
             }, mayReadAnything: false, isObserved: isObserved, heedsMutations: heedsMutations)
     }
 }
@@ -135,41 +137,27 @@ extension ReadSite.Guard {
     }
 }
 
-extension ReadSite.Test {
-    /// Returns the test for a live query; nil if it tests nothing.
-    fileprivate func rule(_ invocation: Invocation) -> RowTest? {
-        guard let kind = SortKind(column.type.scalar), let value = try? operand.value(in: invocation), !value.isNull
-        else { return nil }
-        let comparison: RowTest.Comparison
-        switch self.comparison {
-        case .equal: comparison = .equal
-        case .notEqual: return nil
-        case .less: comparison = .less
-        case .lessOrEqual: comparison = .lessOrEqual
-        case .greater: comparison = .greater
-        case .greaterOrEqual: comparison = .greaterOrEqual
-        }
-        return RowTest(field: column.field, kind: kind, comparison, value)
-    }
-}
-
-extension ReadSite.Shown {
-    /// Whether it is the same for all live queries.
+extension ReadSite {
+    /// Whether the conditions are the same for all live queries.
     fileprivate var hasFixedEntry: Bool {
-        guard tests.isEmpty, offset.isConstant else { return false }
-        guard let window else { return true }
+        guard filter?.isFixed ?? true else { return false }
+        guard let shown else { return true }
+        guard shown.offset.isConstant else { return false }
+        guard let window = shown.window else { return true }
         return window.limit.isConstant
             && window.order.allSatisfy { if case .constant = $0.direction { true } else { false } }
     }
 
-    /// Returns the conditions under which rows enter the result of a live query.
-    fileprivate func entry(_ invocation: Invocation) -> AutomaticRules.Site.Entry {
+    /// Returns the conditions on rows for a live query; nil if there are none.
+    fileprivate func entry(_ invocation: Invocation, _ schema: Schema) -> AutomaticRules.Site.Entry? {
+        let condition = filter?.condition(invocation, schema: schema)
+        guard let shown else { return condition.map { AutomaticRules.Site.Entry(condition: $0) } }
         var list: ListWindow?
-        if let window, let limit = window.limit.value(in: invocation) {
+        if let window = shown.window, let limit = window.limit.value(in: invocation) {
             list = ListWindow(limit: limit, isDescending: window.order.map { $0.direction.isDescending(invocation) })
         }
         return AutomaticRules.Site.Entry(
-            tests: tests.compactMap { $0.rule(invocation) }, window: list, hasOffset: offset.value(in: invocation) != 0)
+            condition: condition, window: list, hasOffset: shown.offset.value(in: invocation) != 0)
     }
 }
 
@@ -206,7 +194,7 @@ extension Bound {
 
 extension SortKind {
     /// Nil for types whose texts do not tell the order.
-    fileprivate init?(_ scalar: ScalarType) {
+    init?(_ scalar: ScalarType) {
         switch scalar {
         case .int, .int64: self = .number
         case .uuid: self = .uuid
@@ -218,13 +206,19 @@ extension SortKind {
     }
 }
 
-extension RowSite {
+extension AutomaticSites.Site {
     /// The fields whose values events must tell for the site.
-    fileprivate func recorded(_ shown: ReadSite.Shown?) -> RecordedFields {
-        let order = shown?.window?.order.map(\.column.field) ?? []
-        return RecordedFields(
-            compared: Set(comparedFields), key: Set(shown?.key ?? []),
-            latter: Set(order + (shown?.tests.map(\.column.field) ?? [])))
+    fileprivate var recordedFields: RecordedFields {
+        let order = read.shown?.window?.order.map(\.column.field) ?? []
+        var recorded = RecordedFields(
+            compared: Set(form.comparedFields), key: Set(read.shown?.key ?? []), latter: Set(order))
+        // Where the result shows the rows, those before a change are known by their keys.
+        if read.shown == nil {
+            recorded.compared.formUnion(read.filter?.fields ?? [])
+        } else {
+            recorded.latter.formUnion(read.filter?.fields ?? [])
+        }
+        return recorded
     }
 }
 
@@ -233,7 +227,7 @@ extension [AutomaticSites.Site] {
     var recordedFields: [String: RecordedFields] {
         var fields: [String: RecordedFields] = [:]
         for site in self {
-            let recorded = site.form.recorded(site.read.shown)
+            let recorded = site.recordedFields
             if !recorded.isEmpty { fields[site.form.table, default: RecordedFields()].formUnion(recorded) }
         }
         return fields

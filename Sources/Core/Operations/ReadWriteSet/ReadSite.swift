@@ -14,17 +14,12 @@ package struct ReadSite: Sendable {
         package let isMember: Bool
     }
 
-    /// A comparison that all rows of the site satisfy: `closesAt > $after`.
-    package struct Test: Sendable {
-        package let column: Column
-        package let comparison: ColumnTest.Comparison
-        package let operand: Operand
-    }
-
     /// The SQL name of the table.
     package let table: String
     /// Sorted by field, one a field.
     package let guards: [Guard]
+    /// The conditions that all rows of the site satisfy beside the guards; nil if events tell none.
+    package let filter: RowFilter?
     /// The field whose values are those of the rows above, as the last run read them; nil if these are not known.
     package let binding: Binding?
     /// How the result shows the rows; nil unless it shows them one by one.
@@ -44,8 +39,6 @@ package struct ReadSite: Sendable {
         package let key: [String]
         /// The fields that decide whether a row is shown: those of the filter, the order, the key and the join.
         package let deciding: Set<String>
-        /// Comparisons that a row must satisfy to enter, beside the guards.
-        package let tests: [Test]
         /// Nil if a row may enter wherever it comes in the order.
         package let window: Window?
         /// The number of rows that the list leaves out before the first one shown.

@@ -24,18 +24,6 @@ extension ReadWriteSetBuilder {
         }
     }
 
-    /// Returns the comparisons of a filter that events can tell to fail.
-    func tests(_ filter: Filter) -> [ReadSite.Test] {
-        switch filter {
-        case .all(let filters): filters.flatMap(tests)
-        case .column(let column, .compare(let comparison, let operand)) where column.isSortable:
-            comparison != .notEqual && operand.isFixedByRequest
-                && !(comparison == .equal && column.isComparable)
-                ? [ReadSite.Test(column: column, comparison: comparison, operand: operand)] : []
-        case .column, .referenced, .any, .not, .exists, .count, .aggregate, .variable: []
-        }
-    }
-
     /// Returns the fields by which a B-tree index could find the rows.
     func searched(_ filter: Filter) -> [String] {
         switch filter {
@@ -61,6 +49,7 @@ extension ReadWriteSetBuilder {
     /// if they satisfy the filter on them, except within `_not`, where a null may count as well.
     mutating func add(_ filter: Filter, of table: Table, isNegated: Bool = false) {
         func fixed(_ inner: Filter) -> [String: FixedValue] { isNegated ? [:] : equal(inner) }
+        func told(_ inner: Filter) -> RowFilter? { isNegated ? nil : RowFilter(inner, isGuarded: true) }
         switch filter {
         case .all(let filters), .any(let filters): for inner in filters { add(inner, of: table, isNegated: isNegated) }
         case .not(let inner): add(inner, of: table, isNegated: true)
@@ -71,14 +60,16 @@ extension ReadWriteSetBuilder {
             note(aggregate, of: table)
             noteTime(test)
         case .referenced(let reference, let target, let inner):
-            read(target, [:], [], .filter, guardedBy: fixed(inner), members: isNegated ? [] : members(inner))
+            read(
+                target, [:], [], .filter, guardedBy: fixed(inner), members: isNegated ? [] : members(inner),
+                filter: told(inner))
             note(reference, of: table, to: target)
             add(inner, of: target, isNegated: isNegated)
         case .exists(let rows, let inner):
-            readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), of: table)
+            readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), told(inner), of: table)
             add(inner, of: rows.table, isNegated: isNegated)
         case .count(let rows, let inner, let tests):
-            readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), of: table)
+            readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), told(inner), of: table)
             add(inner, of: rows.table, isNegated: isNegated)
             tests.forEach { noteTime($0) }
         case .variable(let variable): add(.filter(variable), of: table)
@@ -86,15 +77,18 @@ extension ReadWriteSetBuilder {
     }
 
     private mutating func readFiltered(
-        _ rows: RelatedRows, _ equal: [String: FixedValue], _ members: [ReadSite.Guard], of table: Table
+        _ rows: RelatedRows, _ equal: [String: FixedValue], _ members: [ReadSite.Guard], _ filter: RowFilter?,
+        of table: Table
     ) {
         switch rows {
         case .inverse(let relation):
-            read(relation.child, [:], relation.reference.localFields, .filter, guardedBy: equal, members: members)
+            read(
+                relation.child, [:], relation.reference.localFields, .filter, guardedBy: equal, members: members,
+                filter: filter)
             note(relation.reference, of: relation.child, to: table)
         case .manyToMany(let relation):
             read(relation.join, [:], relation.near.localFields, .filter)
-            read(relation.target, [:], [], .filter, guardedBy: equal, members: members)
+            read(relation.target, [:], [], .filter, guardedBy: equal, members: members, filter: filter)
             note(relation.near, of: relation.join, to: table)
             note(relation.far, of: relation.join, to: relation.target)
         }

@@ -5,6 +5,7 @@ extension ReadWriteSetBuilder {
     struct SiteDraft {
         let table: Table
         let guards: [ReadSite.Guard]
+        var filter: RowFilter?
         let binding: ReadSite.Binding?
         let shown: ReadSite.Shown?
         var isOfSQL = false
@@ -17,7 +18,7 @@ extension ReadWriteSetBuilder {
         var conditions: Set<String> {
             let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
             let guarded = guards.map { "\($0.field)\($0.isMember ? "∈" : "=")\($0.operand.identity)" }
-            return Set(guarded + [bound, input?.name].compactMap { $0 })
+            return Set(guarded + (filter?.identities ?? []) + [bound, input?.name].compactMap { $0 })
         }
     }
 
@@ -38,7 +39,7 @@ extension ReadWriteSetBuilder {
         result.sites.all = kept.map { draft, _ in
             let table = draft.table.name
             return ReadSite(
-                table: table, guards: draft.guards, binding: draft.binding, shown: draft.shown,
+                table: table, guards: draft.guards, filter: draft.filter, binding: draft.binding, shown: draft.shown,
                 fields: storedOrderTables.contains(table) ? nil : draft.fields ?? result.fieldsRead[table] ?? [],
                 isOfSQL: draft.isOfSQL, input: draft.input)
         }
@@ -81,14 +82,14 @@ extension ReadWriteSetBuilder {
 
     /// - Parameter path: the place of the rows in the result; nil if it is not known.
     func shown(
-        _ table: Table, _ deciding: Set<String>, _ window: ReadSite.Window?, tests: [ReadSite.Test] = [],
-        offset: Bound = .constant(0), at path: [String]?
+        _ table: Table, _ deciding: Set<String>, _ window: ReadSite.Window?, offset: Bound = .constant(0),
+        at path: [String]?
     ) -> ReadSite.Shown? {
         guard let path, table.view == nil, !table.key.isEmpty, table.keyColumns.allSatisfy(\.isComparable) else {
             return nil
         }
         return ReadSite.Shown(
-            path: path, key: table.key, deciding: deciding, tests: tests, window: window, offset: offset)
+            path: path, key: table.key, deciding: deciding, window: window, offset: offset)
     }
 
     /// Returns the fields by which a list selects and orders its rows.

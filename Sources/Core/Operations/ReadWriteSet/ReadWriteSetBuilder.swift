@@ -57,13 +57,16 @@ struct ReadWriteSetBuilder {
             let window = window(order, limit: .constant(1), of: lookup.table)
             read(
                 lookup.table, equal, searched(filter), .single, members: members(filter),
-                shown: shown(
-                    lookup.table, deciding(filter, order, of: lookup.table), window, tests: tests(filter), at: path))
+                filter: RowFilter(filter, isGuarded: true),
+                shown: shown(lookup.table, deciding(filter, order, of: lookup.table), window, at: path))
             add(filter, of: lookup.table)
             add(order, of: lookup.table)
         case .variable(let name):
-            read(lookup.table, [:], [], .single)
-            add(.filter(FilterVariable(name: name, subject: .rows(lookup.table), path: ["where"])), of: lookup.table)
+            let filter = FilterVariable(name: name, subject: .rows(lookup.table), path: ["where"])
+            read(
+                lookup.table, [:], [], .single, filter: .variable(filter, lookup.table),
+                shown: shown(lookup.table, Set(lookup.table.columns.map(\.field)), nil, at: path))
+            add(.filter(filter), of: lookup.table)
             add(.order(variable: name, path: ["orderBy"], lookup.table), of: lookup.table)
         }
         add(lookup.object, known: equal, at: path)
@@ -78,25 +81,30 @@ struct ReadWriteSetBuilder {
         let filter = list.arguments.filter
         let equal = self.equal(filter).merging(enclosing) { _, given in given }
         let members = members(filter)
+        let told = RowFilter(filter, isGuarded: true)
         var searched = searched(filter)
         var known: [String: FixedValue] = [:]
         /// The rows that the list shows one by one.
         func shown(_ others: [String] = [], _ window: ReadSite.Window? = nil) -> ReadSite.Shown? {
             let deciding = deciding(filter, list.arguments.order, of: list.source.table).union(others)
             return self.shown(
-                list.source.table, deciding, window, tests: tests(filter), offset: list.arguments.offset,
-                at: list.carriesMembers ? path : nil)
+                list.source.table, deciding, window, offset: list.arguments.offset, at: list.carriesMembers ? path : nil
+            )
         }
         switch list.source {
         case .table(let table):
-            read(table, equal, searched, .list, members: members, shown: shown([], window(of: list, at: path)))
+            read(
+                table, equal, searched, .list, members: members, filter: told,
+                shown: shown([], window(of: list, at: path)))
             known = equal
         case .inverse(let relation):
             searched = relation.reference.localFields
-            read(relation.child, equal, searched, .list, binding, members: members, shown: shown(searched))
+            read(
+                relation.child, equal, searched, .list, binding, members: members, filter: told,
+                shown: shown(searched))
             known = equal
         case .manyToMany(let relation):
-            read(relation.join, equal, relation.near.localFields, .list, binding, members: members)
+            read(relation.join, equal, relation.near.localFields, .list, binding, members: members, filter: told)
             // The arguments are those of the join table.
             let far = Set(relation.far.targetFields + relation.target.key)
             read(
@@ -108,12 +116,13 @@ struct ReadWriteSetBuilder {
             noteTime(search.query)
             let searched = table.columns.filter { $0.searchLanguage != nil }.map(\.field)
             note(searched, of: table)
-            read(table, equal, [], .list, members: members, shown: shown(searched))
+            read(table, equal, [], .list, members: members, filter: told, shown: shown(searched))
             known = equal
         case .similarity(let table, let similarity):
             noteTime(similarity.vector)
             note([similarity.column.field], of: table)
-            read(table, equal, [], .list, members: members, shown: shown([similarity.column.field]))
+            read(
+                table, equal, [], .list, members: members, filter: told, shown: shown([similarity.column.field]))
             known = equal
         }
         let table = list.source.argumentTable
@@ -198,7 +207,7 @@ struct ReadWriteSetBuilder {
     mutating func read(
         _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind,
         _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil,
-        members: [ReadSite.Guard] = [], shown: ReadSite.Shown? = nil
+        members: [ReadSite.Guard] = [], filter: RowFilter? = nil, shown: ReadSite.Shown? = nil
     ) {
         if let text = table.viewText {
             // Lists of a view come in the order of the columns that have one.
@@ -215,7 +224,7 @@ struct ReadWriteSetBuilder {
         }
         siteDrafts.append(
             SiteDraft(
-                table: table, guards: guards.values.sorted { $0.field < $1.field },
+                table: table, guards: guards.values.sorted { $0.field < $1.field }, filter: filter,
                 // A guard is as exact, and known before the first run.
                 binding: binding.flatMap { guards[$0.field] == nil ? $0 : nil }, shown: shown))
     }

@@ -64,7 +64,12 @@ extension AutomaticRules.Site {
     func verdict(on change: RowChange, _ redaction: Redaction) -> Verdict {
         guard change.concerns(fields: form.fields) else {
             let changed = (change.changed ?? []).joined(separator: ", ")
-            return Verdict(isFound: false, reason: "only \(changed) changed, which the query does not read")
+            let isRead = change.changed?.contains { form.fields?.contains($0) ?? true } ?? true
+            return Verdict(
+                isFound: false,
+                reason: isRead
+                    ? "\(changed) set, and what the query reads of it to the value that was there"
+                    : "only \(changed) changed, which the query does not read")
         }
         guard let rows = form.shown else { return anyImage(of: change, redaction) }
         if let before = change.before {
@@ -121,10 +126,6 @@ extension AutomaticRules.Site {
             return Verdict(isFound: true, reason: "the row may be shown now\(told(after, redaction))")
         }
         guard mayHold(after) else { return Verdict(isFound: false, reason: mismatch(after, redaction)) }
-        if let test = entryTest(failedBy: after) {
-            let value = redaction.hides(test) ? Redaction.mark : after[test].map(ValueText.text) ?? ""
-            return Verdict(isFound: false, reason: "\(test) \(value) is outside what the query shows")
-        }
         if isAwaited { return Verdict(isFound: false, reason: "the first run, which tells the rows read, is due") }
         return Verdict(isFound: false, reason: "the row comes after the last one that the list shows")
     }
@@ -140,8 +141,18 @@ extension AutomaticRules.Site {
         if let field = form.boundField, let known = image[field] {
             if isAwaited { return "the first run, which tells the rows read, is due" }
             let value = redaction.hides(field) ? Redaction.mark : ValueText.text(known)
+            if satisfiesGuards(image) { return outside(image, redaction) }
             return "\(form.table).\(field) \(value) is none of the rows above, as the last run read them"
         }
+        return outside(image, redaction)
+    }
+
+    /// Why a row that satisfies the guards is none of the site's.
+    private func outside(_ image: JSONObject, _ redaction: Redaction) -> String {
+        let told = conditionFields(failedBy: image).map { field in
+            "\(field) \(redaction.hides(field) ? Redaction.mark : image[field].map(ValueText.text) ?? "")"
+        }
+        if !told.isEmpty { return "\(told.joined(separator: ", ")) is outside what the query reads" }
         return "the row is none of those that the query reads"
     }
 

@@ -8,7 +8,7 @@ extension AutomaticRules {
         package let form: RowSite
         package let rows: Rows
         private let guards: Guards
-        /// Nil if the rows enter without a condition.
+        /// Nil without further conditions.
         private let entry: Entry?
 
         /// The rows that the last run read.
@@ -64,16 +64,17 @@ extension AutomaticRules {
             }
         }
 
-        /// The conditions under which a row that was not shown enters, beside the guards. Shared by live queries.
+        /// The conditions on rows beside the guards. Shared by live queries.
         package final class Entry: Sendable {
-            let tests: [RowTest]
+            /// Satisfied by all rows of the site; nil if the guards and bound values say all that is known of them.
+            let condition: RowCondition?
             /// Nil if rows enter wherever they come in the order.
             let window: ListWindow?
             /// Whether rows that are not shown may matter: the first ones are left out, so others move when these do.
             let hasOffset: Bool
 
-            package init(tests: [RowTest] = [], window: ListWindow? = nil, hasOffset: Bool = false) {
-                self.tests = tests
+            package init(condition: RowCondition? = nil, window: ListWindow? = nil, hasOffset: Bool = false) {
+                self.condition = condition
                 self.window = window
                 self.hasOffset = hasOffset
             }
@@ -131,6 +132,11 @@ extension AutomaticRules {
 
         /// Whether a row with this image may be one of the site's.
         func mayHold(_ image: JSONObject) -> Bool {
+            satisfiesGuards(image) && entry?.condition?.mayHold(image) ?? true
+        }
+
+        /// Whether a row with this image may have the values of the guards and of the bound field.
+        func satisfiesGuards(_ image: JSONObject) -> Bool {
             for (number, field) in form.guardFields.enumerated() {
                 guard let known = image[field] else { continue }
                 if !admits(GuardValue.text(known), guard: number) { return false }
@@ -142,15 +148,13 @@ extension AutomaticRules {
         /// Whether a row that was not shown may be shown now.
         func admits(_ row: Arrival) -> Bool {
             guard mayHold(row.image) else { return false }
-            guard let entry else { return true }
-            guard entry.tests.allSatisfy({ $0.mayHold(row.image) }) else { return false }
-            guard let window = entry.window, case .read(let read) = rows, let edge = read.edge else { return true }
+            guard let window = entry?.window, case .read(let read) = rows, let edge = read.edge else { return true }
             return !window.isBeyond(row.order, edge)
         }
 
-        /// The field of the first condition of entry that a row with this image does not satisfy.
-        func entryTest(failedBy image: JSONObject) -> String? {
-            entry?.tests.first { !$0.mayHold(image) }?.field
+        /// The fields of the part of the condition that a row with this image does not satisfy.
+        func conditionFields(failedBy image: JSONObject) -> [String] {
+            entry?.condition?.fields(failedBy: image) ?? []
         }
 
         /// Whether the change may concern the site's rows.

@@ -15,6 +15,8 @@ package final class RowSite: Sendable {
     package let boundField: String?
     /// How the result shows the rows; nil unless it shows them one by one.
     package let shown: Shown?
+    /// Whether live queries may have a condition on the rows beside the guards.
+    package let isConditional: Bool
     /// The fields whose changes count; nil for all.
     package let fields: Set<String>?
 
@@ -65,13 +67,14 @@ package final class RowSite: Sendable {
 
     package init(
         id: ID, table: String, guardFields: [String], boundField: String? = nil, shown: Shown? = nil,
-        fields: Set<String>?
+        isConditional: Bool = false, fields: Set<String>?
     ) {
         self.id = id
         self.table = table
         self.guardFields = guardFields
         self.boundField = boundField
         self.shown = shown
+        self.isConditional = isConditional
         self.fields = fields
     }
 
@@ -83,7 +86,6 @@ package final class RowSite: Sendable {
 
     /// Whether a row that was not shown may be shown after the change, as far as the fields tell that it sets.
     func mayEnter(_ change: RowChange) -> Bool {
-        guard let shown, change.before != nil, let changed = change.changed else { return true }
-        return changed.contains(where: shown.deciding.contains)
+        shown.map { change.mayDiffer(in: $0.deciding) } ?? true
     }
 }

@@ -134,14 +134,16 @@ struct SiteIndex: Sendable {
         func foundProbably(_ slot: Int32) { found(slot, .probable) }
         guard let rows = form.shown else {
             return change.images.contains { image in
-                lookUp(image, isSure: true, { member($0).mayHold(image) }, foundProbably)
+                lookUp(image, isSure: !form.isConditional, { member($0).mayHold(image) }, foundProbably)
             }
         }
         if let before = change.before {
             if let key = rows.key(of: change) {
                 shown.forEach(key, foundProbably)
                 matchUnshown(before, member, found)
-            } else if lookUp(before, isSure: true, { member($0).mayHold(before) }, foundProbably) {
+            } else if lookUp(
+                before, isSure: !form.isConditional, { member($0).mayHold(before) }, foundProbably)
+            {
                 return true
             }
         }

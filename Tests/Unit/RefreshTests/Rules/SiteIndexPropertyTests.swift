@@ -13,7 +13,7 @@ import Testing
 
     private static func site(
         _ operation: String, _ number: Int, _ table: String, _ guards: [String], bound: String? = nil,
-        isShown: Bool = false
+        isShown: Bool = false, isConditional: Bool = false
     ) -> RowSite {
         RowSite(
             id: .init(operation: RefreshFixture.operation(operation), version: RefreshFixture.version, number: number),
@@ -21,7 +21,7 @@ import Testing
             shown: isShown
                 ? RowSite.Shown(
                     key: ["k"], deciding: ["a", "k", "o"], order: [.init(field: "o", kind: .number)]) : nil,
-            fields: number == 2 ? nil : ["a", "b", "k", "o"])
+            isConditional: isConditional, fields: number == 2 ? nil : ["a", "b", "k", "o"])
     }
 
     private static let values = ["u", "v", "1"]
@@ -46,7 +46,9 @@ import Testing
         site("P", 0, "x", ["a"]), site("P", 1, "y", ["a", "b"], bound: "c"), site("Q", 0, "x", []),
         site("Q", 1, "y", ["b"], bound: "c"), site("Q", 2, "y", ["a", "b", "c"]),
         site("R", 0, "x", ["a"], isShown: true), site("R", 1, "y", [], bound: "c", isShown: true),
-        site("S", 0, "x", [], isShown: true), site("S", 2, "y", ["a", "b"], isShown: true),
+        site("S", 0, "x", [], isShown: true, isConditional: true),
+        site("S", 2, "y", ["a", "b"], isShown: true, isConditional: true),
+        site("S", 3, "z", ["a"], isConditional: true),
     ]
 
     private static func value(_ random: inout SeededRandom) -> JSONValue {
@@ -65,16 +67,30 @@ import Testing
                         let values = (0..<count).map { _ in GuardValue.text(value(&random)) }
                         return count == 0 ? .any : AutomaticRules.Values(values)
                     },
-                    entry: site.shown == nil || Bool.random(using: &random)
+                    entry: Bool.random(using: &random)
                         ? nil
                         : AutomaticRules.Site.Entry(
-                            tests: Bool.random(using: &random)
-                                ? [] : [RowTest(field: "o", kind: .number, .greater, .int(0))],
-                            window: Bool.random(using: &random)
+                            condition: site.isConditional && Bool.random(using: &random) ? condition(&random) : nil,
+                            window: site.shown == nil || Bool.random(using: &random)
                                 ? nil : ListWindow(limit: 1, isDescending: [Bool.random(using: &random)]),
-                            hasOffset: Int.random(in: 0..<6, using: &random) == 0))
+                            hasOffset: site.shown != nil && Int.random(in: 0..<6, using: &random) == 0))
             }, mayReadAnything: Int.random(in: 0..<12, using: &random) == 0)
         return QueryRules(triggers: [], lookupKeys: [], everyMs: nil, automatic: automatic, request: .null)
+    }
+
+    private static func condition(_ random: inout SeededRandom, depth: Int = 0) -> RowCondition {
+        let parts = { (random: inout SeededRandom) in
+            (0..<2).map { _ in condition(&random, depth: depth + 1) }
+        }
+        switch Int.random(in: 0..<(depth < 2 ? 5 : 3), using: &random) {
+        case 0: return .compares(RowTest(field: "o", kind: .number, .greater, .int(0)))
+        case 1:
+            let values = AutomaticRules.Values([GuardValue.text(value(&random))])
+            return .isMember(field: "b", values, isNegated: Bool.random(using: &random))
+        case 2: return .isNull(field: "c", Bool.random(using: &random))
+        case 3: return .all(parts(&random))
+        default: return .any(parts(&random))
+        }
     }
 
     private static func image(_ random: inout SeededRandom) -> JSONObject? {
