@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/timerfd.h>
 
 /// Names the calling thread (at most 15 bytes) for `top -H` and debuggers.
 static inline void name_this_thread(const char *name) {

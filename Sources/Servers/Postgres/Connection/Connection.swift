@@ -10,7 +10,7 @@ struct OpenedConnection: @unchecked Sendable {
     }
 }
 
-/// One `PGconn`, confined to its driver's thread.
+/// One `PGconn`, used by the thread that holds its driver.
 final class Connection {
     private let connection: OpaquePointer
     private var scratch = ParameterScratch()

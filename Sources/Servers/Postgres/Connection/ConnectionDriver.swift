@@ -8,8 +8,9 @@ import Threads
 /// Drives one libpq connection: carries facts (messages, readiness, results, the time) to `ConnectMachine` and
 /// `PipelineMachine` and performs the actions they return. It decides nothing itself.
 ///
-/// Everything here runs on the connection's `DriverThread`. Connecting is in `ConnectionDriver+Connect`, reading
-/// answers in `+Receive`.
+/// Everything here runs on the connection's `DriverThread`, except `turnForCaller`, with which a caller sends its job
+/// while that thread waits (`ConnectionHandle`). Connecting is in `ConnectionDriver+Connect`, reading
+/// answers in `+Receive`, cancelling in `+Cancel`.
 final class ConnectionDriver {
     typealias Connector = ConnectMachine<SystemRandomNumberGenerator>
     typealias Machine = PipelineMachine<Job>
@@ -64,6 +65,24 @@ final class ConnectionDriver {
         counters.isConnected.store(false, ordering: .relaxed)
         connection = nil
         return true
+    }
+
+    enum CallerTurn: Sendable {
+        /// Everything is sent. The connection's thread has something to do at this time, if not before.
+        case done(wakeAtMs: Int?)
+        /// The connection's thread must take a turn now.
+        case mustGoOn
+    }
+
+    /// Sends what has arrived, on a caller's thread.
+    func turnForCaller(_ nowMs: Int) -> CallerTurn {
+        guard connector.isConnected, !mustFlush else { return .mustGoOn }
+        takeMessages(nowMs)
+        send(nowMs)
+        machine.timeReached(nowMs)
+        performDecided()
+        guard connector.isConnected, !mustFlush, !machine.isStopping else { return .mustGoOn }
+        return .done(wakeAtMs: machine.wakeAtMs)
     }
 
     // MARK: facts
@@ -242,33 +261,6 @@ final class ConnectionDriver {
             mustFlush = false
             receive()
         }
-    }
-
-    /// Cancels on a new thread, because `PQcancel` opens another connection and blocks.
-    /// - Returns: false when the thread could not be started.
-    private func startCancelRequest() -> Bool {
-        guard let request = connection?.cancelHandle() else { return false }
-        guard counters.cancelThreads.load(ordering: .relaxed) < ConnectionCounters.cancelThreadsMax else {
-            PQfreeCancel(request)
-            return false
-        }
-        counters.cancelThreads.wrappingAdd(1, ordering: .relaxed)
-        // The thread owns the handle and frees it.
-        nonisolated(unsafe) let owned = request
-        let (handle, generation) = (handle, machine.generation)
-        let isStarted = startThread(named: "postgres-cancel") {
-            _ = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { PQcancel(owned, $0.baseAddress, 256) }
-            PQfreeCancel(owned)
-            handle.counters.cancelThreads.wrappingSubtract(1, ordering: .relaxed)
-            handle.post(.cancelRequestEnded(generation: generation))
-        }
-        if isStarted {
-            counters.cancelRequests.wrappingAdd(1, ordering: .relaxed)
-        } else {
-            PQfreeCancel(request)
-            counters.cancelThreads.wrappingSubtract(1, ordering: .relaxed)
-        }
-        return isStarted
     }
 
     // MARK: waiting

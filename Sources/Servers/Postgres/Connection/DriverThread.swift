@@ -12,12 +12,14 @@ final class DriverThread: Sendable {
     }
 
     let wakeup = Wakeup()
+    /// Wakes the thread for deadlines of jobs that callers have sent themselves.
+    let timer = PollTimer()
     private let shared = Mutex(Shared())
 
     /// Takes the connection over; `ConnectionHandle.endLife` is called once it has been stopped.
     /// - Returns: false when the system has no thread or descriptor left.
     func serve(_ handle: ConnectionHandle) -> Bool {
-        guard wakeup.descriptor >= 0 else { return false }
+        guard wakeup.descriptor >= 0, timer.descriptor >= 0 else { return false }
         let mustStart = shared.withLock { shared in
             shared.new.append(handle)
             defer { shared.isRunning = true }
@@ -37,18 +39,20 @@ final class DriverThread: Sendable {
     }
 
     private func run() {
-        var drivers: [ConnectionDriver] = []
+        var connections: [ConnectionHandle] = []
         var descriptors: [pollfd] = []
         while true {
-            drivers += takeNew().map { ConnectionDriver($0) }
+            let new = takeNew()
+            for connection in new { connection.begin() }
+            connections += new
             let nowMs = Int(MonotonicClock.nowMs())
-            drivers.removeAll { driver in
-                guard driver.turn(nowMs) else { return false }
-                driver.handle.endLife()
+            connections.removeAll { connection in
+                guard connection.turn(nowMs) else { return false }
+                connection.endLife()
                 return true
             }
-            if drivers.isEmpty, endsWithoutNew() { return }
-            wait(drivers, &descriptors, nowMs)
+            if connections.isEmpty, endsWithoutNew() { return }
+            wait(connections, &descriptors, nowMs)
         }
     }
 
@@ -66,24 +70,22 @@ final class DriverThread: Sendable {
         }
     }
 
-    private func wait(_ drivers: [ConnectionDriver], _ descriptors: inout [pollfd], _ nowMs: Int) {
+    private func wait(_ connections: [ConnectionHandle], _ descriptors: inout [pollfd], _ nowMs: Int) {
         descriptors.removeAll(keepingCapacity: true)
         descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
+        descriptors.append(pollfd(fd: timer.descriptor, events: Int16(POLLIN), revents: 0))
         var timeoutMs = Int32.max
-        var mayBlock = true
-        for driver in drivers {
-            descriptors.append(driver.descriptor)
-            let ownMs = driver.timeoutMs(nowMs)
-            if ownMs >= 0 { timeoutMs = min(timeoutMs, ownMs) }
-            if !driver.handle.prepareToPoll() { mayBlock = false }
+        for connection in connections {
+            let own = connection.beginPolling(nowMs)
+            descriptors.append(own.descriptor)
+            if own.timeoutMs >= 0 { timeoutMs = min(timeoutMs, own.timeoutMs) }
         }
-        let waitMs = mayBlock ? (timeoutMs == .max ? -1 : timeoutMs) : 0
-        let count = poll(&descriptors, nfds_t(descriptors.count), waitMs)
-        for driver in drivers { driver.handle.endPolling() }
+        let count = poll(&descriptors, nfds_t(descriptors.count), timeoutMs == .max ? -1 : timeoutMs)
         guard count > 0 else { return }
         if descriptors[0].revents != 0 { wakeup.drain() }
-        for (driver, descriptor) in zip(drivers, descriptors.dropFirst()) where descriptor.revents != 0 {
-            driver.socketIsReady(descriptor.revents)
+        if descriptors[1].revents != 0 { timer.drain() }
+        for (connection, descriptor) in zip(connections, descriptors.dropFirst(2)) where descriptor.revents != 0 {
+            connection.socketIsReady(descriptor.revents)
         }
     }
 }

@@ -4,9 +4,9 @@ import Synchronization
 /// A caller's statements and the completion for their answer, called exactly once. `PipelineMachine` tracks the job's
 /// progress.
 ///
-/// Unchecked: prepared by the caller, and after its submission used by the connection's thread only, except
-/// `cancelRequested` and `connection`. A lane may move it from one connection's thread to another's, and between them
-/// it belongs to a queue, under its lock.
+/// Unchecked: prepared by the caller, and after its submission used by the thread that holds its connection's driver,
+/// except `cancelRequested` and `connection`. A lane may move it from one connection to another, and between them it
+/// belongs to a queue, under its lock.
 final class Job: PipelineJob, @unchecked Sendable {
     typealias Completion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
 

@@ -21,7 +21,7 @@ final class ServerTracker: Sendable {
         state.withLock { $0.connections = connections.map { Weak(connection: $0) } }
     }
 
-    /// Called on a connection's thread.
+    /// Called by the driver of a connection.
     func serverChanged(_ change: ConnectionHandle.ServerChange) {
         switch change {
         case .timeline(let timeline):
