@@ -93,7 +93,7 @@ package actor FanoutWorker {
         var failure = RepeatedFailure()
         while !Task.isCancelled {
             do {
-                try await reader.forEach(maxEntries: Self.readMax) { await self.streamsRead($0) }
+                try await reader.forEach(maxEntries: Self.readMax) { await self.streamsRead($0, readOn: $1) }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 readFailures.wrappingAdd(1, ordering: .relaxed)
@@ -139,13 +139,14 @@ package actor FanoutWorker {
         reader.close()
     }
 
-    private func streamsRead(_ batches: [StreamBatch]) {
+    private func streamsRead(_ batches: [StreamBatch], readOn: () -> Void) {
         let before = machine.eventsRead
         var decoder = EventDecoder()
         for batch in machine.urgentFirst(batches) {
             perform(machine.streamRead(batch, &decoder, nowMs: clock.nowMs()))
         }
         metrics.read(events: machine.eventsRead - before)
+        readOn()
     }
 
     func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], micros: UInt64) {

@@ -107,7 +107,9 @@ package final class GatewayService: Sendable {
         var failure = RepeatedFailure()
         while !Task.isCancelled {
             do {
-                try await reader.forEach(maxEntries: Self.readMax) { [self] in for batch in $0 { arrived(batch) } }
+                try await reader.forEach(maxEntries: Self.readMax) { [self] batches, _ in
+                    for batch in batches { arrived(batch) }
+                }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 if let leftOut = failure.failed("\(error)", nowMs: clock.nowMs()) {

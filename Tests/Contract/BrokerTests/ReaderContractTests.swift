@@ -121,11 +121,13 @@ struct ReaderContractTests {
         let atOnce = Atomic(0)
         let reading = Task {
             await errorCode {
-                try await reader.forEach(maxEntries: 2) { batches in
+                try await reader.forEach(maxEntries: 2) { batches, readOn in
                     #expect(atOnce.add(1, ordering: .relaxed).newValue == 1)
                     await Task.yield()
                     atOnce.subtract(1, ordering: .relaxed)
                     observer.yield(batches.flatMap(\.numbers))
+                    // Asking for the next one before the end is the same as ending.
+                    if batches.flatMap(\.numbers).contains(4) { readOn() }
                 }
             }
         }
@@ -143,7 +145,7 @@ struct ReaderContractTests {
         try await fixture.append([8], to: fixture.events)
         #expect(try await fixture.read(1, reader) == [8])
         reader.close()
-        #expect(await errorCode { try await reader.forEach(maxEntries: 1) { _ in } } == .closed)
+        #expect(await errorCode { try await reader.forEach(maxEntries: 1) { _, _ in } } == .closed)
         await fixture.broker.close()
     }
 

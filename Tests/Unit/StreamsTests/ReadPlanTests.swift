@@ -221,10 +221,16 @@ struct ReadPlanTests {
         actions = performer.answer(.cold, [batch("a", 1...1), batch("b", 3...3)], [batch("b", 3...4)])
         #expect(Set(performer.delivered.map(\.stream)) == ["a", "b"])
         #expect(performer.delivered.first { $0.stream == "b" } == batch("b", 3...4))
-        // An answer at once means that there is much to read.
+        // An answer at once may hold what the last event appended elsewhere; two mean that there is much to read.
         actions = performer.answer(.cold, [], [batch("b", 5...5)])
+        #expect(read(in: actions, .cold)?.plain.isEmpty == false)
+        actions = performer.answer(.cold, [], [batch("b", 6...6)])
         next = read(in: actions, .cold)
         #expect(next?.plain == [] && next?.blockingCount == 100)
+        // A read that waits ends that.
+        performer.nowMs += 3
+        actions = performer.answer(.cold, [batch("b", 7...7)])
+        #expect(read(in: actions, .cold)?.plain.isEmpty == false)
     }
 
     // MARK: Changes while a read blocks
@@ -328,7 +334,7 @@ struct ReadPlanTests {
         #expect(performer.delivered == [batch("a", 6...9)])
         // Compared once more, after the reader was away.
         performer.found["a"] = Performer.intact
-        actions = performer.pause(ms: 300) + performer.answer(.cold, [])
+        actions = performer.pause(ms: 300) + performer.answer(.cold, [], [])
         #expect(performer.delivered.isEmpty)
     }
 
@@ -399,7 +405,7 @@ struct ReadPlanTests {
         #expect(performer.delivered.last == batch("b", 1...last - 1))
         // Replaced after it was read: its entries belong to the past.
         performer.found["a"] = .init(info: nil, cursorExists: false)
-        actions = performer.answer(.cold, [batch("a", 101...200)])
+        actions = performer.answer(.cold, [batch("a", 101...200)], [batch("a", 101...200)])
         #expect(performer.delivered == [StreamBatch(stream: "a", signal: .regressed(lastID: .zero), entries: [])])
         #expect(read(in: actions, .cold)?.blocking.contains(.init(stream: "a", cursor: .zero)) == true)
     }

@@ -89,6 +89,8 @@ struct LiveQueryState: Sendable {
     /// Whether a timer is among the causes of the next run, and of the run in flight.
     private var isTimerRunDue = false
     private var isTimerRun = false
+    /// Whether the last run began as a check, which delays no other run.
+    private var wasCheck = false
     private var intervalDueMs: Int64?
     /// When to retry after a failure that looked final.
     private var retryDueMs: Int64?
@@ -218,7 +220,7 @@ struct LiveQueryState: Sendable {
         if self.cause == nil || self.cause?.traceID.isEmpty == true { self.cause = cause }
         switch phase {
         case .idle, .awaitingReplay:
-            let earliestMs = lastStartMs + gapMs
+            let earliestMs = wasCheck ? nowMs : lastStartMs + gapMs
             phase = isPaced ? .paced : nowMs >= earliestMs ? .queued : .waiting(untilMs: earliestMs)
         case .paced: if !isPaced { phase = .queued }
         case .running(let batch, _): phase = .running(batch: batch, isDirty: true)
@@ -313,6 +315,7 @@ extension LiveQueryState {
         (runningCauses, causesDue) = (causesDue, [])
         (runningEvents, eventsDue) = (eventsDue, 0)
         (runningCheck, checkDue) = (isTimerRun ? nil : checkDue, nil)
+        wasCheck = runningCheck != nil
         (owedRunning, owedDue) = (owedDue, nil)
         return Run(query: query, knownDigest: subscribers.sharedDigest, traceID: runningCause?.traceID ?? "")
     }

@@ -15,8 +15,8 @@ struct ReadConnections {
         var isAnswered = false
         /// A time not later than the arrival of the answer.
         var heardNs: UInt64 = 0
-        /// Whether the last read waited long, so that there is little to read.
-        var isIdle = true
+        /// The number of reads since one waited long.
+        var readsSinceWait = 0
     }
 
     private var lanes = ReadLanes()
@@ -26,7 +26,10 @@ struct ReadConnections {
 
     func isConnected(_ lane: Lane) -> Bool { connections[lane].server != nil }
     var isAnyConnected: Bool { isConnected(.hot) || isConnected(.cold) }
-    func isIdle(_ lane: Lane) -> Bool { connections[lane].isIdle }
+
+    /// Whether there is little to read: one of the last two reads waited long. The one after it may find the entries
+    /// that the event also appended elsewhere.
+    func isIdle(_ lane: Lane) -> Bool { connections[lane].readsSinceWait < 2 }
 
     /// The server to which both lanes are connected.
     var server: String? { connections[.cold].server ?? connections[.hot].server }
@@ -80,7 +83,8 @@ struct ReadConnections {
     /// Returns a lane whose answer has arrived, and the number of replies in it.
     mutating func answeredLane(nowNs: UInt64) -> (lane: Lane, parts: Int)? {
         for lane in Lane.allCases where !lanes.isFree(lane) && connections[lane].isAnswered {
-            connections[lane].isIdle = nowNs > connections[lane].sentNs.addingMs(ReadPlan.idleMs)
+            let hasWaited = nowNs > connections[lane].sentNs.addingMs(ReadPlan.idleMs)
+            connections[lane].readsSinceWait = hasWaited ? 0 : min(2, connections[lane].readsSinceWait + 1)
             return (lane, connections[lane].hasPlainRead ? 2 : 1)
         }
         return nil

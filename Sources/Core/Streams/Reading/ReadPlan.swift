@@ -12,7 +12,8 @@ import Pacing
 /// to block.
 ///
 /// A read that did block returns only the stream that ended the blocking, although an event often goes to several at
-/// once. So while there is little to read, a plain read of the hot streams is sent along: one wake-up for all.
+/// once. So while there is little to read (`ReadConnections.isIdle`), a plain read of the hot streams is sent along:
+/// one wake-up for all.
 ///
 /// A stream is compared with its cursor (`GapCheck`) when it is newly followed, after a reconnect, when the reader did
 /// not reach the server for longer than `awayMs`, and when a read returns `StreamAppend.lengthMaxFloor` entries of it,

@@ -50,9 +50,12 @@ extension StreamReader {
     /// Passes one read after another to `body`. Each call starts on the reader's thread, so up to its first suspension
     /// it must be short and must not block. An idle actor thus runs right there, which is faster than waking a thread
     /// of the cooperative pool.
+    /// - Parameter body: receives the batches, and a function that asks for the next read. It may call that when it is
+    ///   done with the batches, where the actor runs, which saves waking two threads; its return asks for it, too.
     /// - Throws: the error that ended reading, as `next`.
     package func forEach(
-        maxEntries: Int, _ body: @escaping @Sendable ([StreamBatch]) async -> Void
+        maxEntries: Int,
+        _ body: @escaping @Sendable ([StreamBatch], _ readOn: @escaping @Sendable () -> Void) async -> Void
     ) async throws(BrokerError) {
         let ticket = ReadTicket()
         let end: BrokerError = await withTaskCancellationHandler {
@@ -66,20 +69,34 @@ extension StreamReader {
     }
 
     private func readOn(
-        _ maxEntries: Int, _ ticket: ReadTicket, _ body: @escaping @Sendable ([StreamBatch]) async -> Void,
+        _ maxEntries: Int, _ ticket: ReadTicket,
+        _ body: @escaping @Sendable ([StreamBatch], _ readOn: @escaping @Sendable () -> Void) async -> Void,
         onEnd: @escaping @Sendable (BrokerError) -> Void
     ) {
         if ticket.isCancelled { return onEnd(BrokerError(.cancelled)) }
         next(maxEntries: maxEntries, ticket: ticket) { answer in
             switch answer {
             case .success(let batches):
+                let next = Once { readOn(maxEntries, ticket, body, onEnd: onEnd) }
                 Task.immediate {
-                    await body(batches)
-                    readOn(maxEntries, ticket, body, onEnd: onEnd)
+                    await body(batches) { next.run() }
+                    next.run()
                 }
             case .failure(let error): onEnd(error)
             }
         }
+    }
+}
+
+/// A function that only the first of several calls runs.
+private final class Once: Sendable {
+    private let hasRun = Atomic(false)
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func run() {
+        if !hasRun.exchange(true, ordering: .relaxed) { body() }
     }
 }
 

@@ -80,6 +80,19 @@ import Testing
         #expect(bench.advance(6_000).mismatches.isEmpty)
     }
 
+    /// An event waits for the gap between runs that events cause, not for one after a check.
+    @Test func aCheckDelaysNoEvent() throws {
+        var (bench, run) = Self.verifying(try Self.rules())
+        #expect(bench.finish(run[0], .unchanged).isNothing)
+        let next = bench.event(Self.bid()).runs
+        #expect(next.count == 1)
+        _ = bench.finish(next[0], RefreshFixture.result(2))
+        #expect(bench.event(Self.bid()).isNothing)
+        (bench, run) = Self.verifying(try Self.rules())
+        #expect(bench.event(Self.bid()).isNothing)
+        #expect(bench.finish(run[0], .unchanged).runs.count == 1)
+    }
+
     @Test func resultsThatEventsDoNotDetermineAreNotVerified() throws {
         #expect(Self.verifying(try Self.rules(isVerifiable: false)).run.isEmpty)
         #expect(Self.verifying(try Self.rules(isObserved: true)).run.isEmpty)
