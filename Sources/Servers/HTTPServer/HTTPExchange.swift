@@ -43,6 +43,8 @@ package final class HTTPExchange: @unchecked Sendable {
     /// The time at which the waiter's time is over, or the next keep-alive of a stream is due.
     private(set) var deadlineMs = ConnectionTable.never
     private var keepAlives: (everyMs: Int64, due: () -> Void)?
+    /// Whether the server's end abandons the stream instead of waiting for it. On the event loop.
+    package var isAbandonedAtEnd = false
 
     init(
         transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool, prefersGzip: Bool = false,
@@ -294,7 +296,5 @@ package final class HTTPExchange: @unchecked Sendable {
         left = nil
     }
 
-    func pendingBytesDecreased() {
-        if transport.pendingBytes == 0 { drainCallback?() }
-    }
+    func pendingBytesDecreased() { if transport.pendingBytes == 0 { drainCallback?() } }
 }

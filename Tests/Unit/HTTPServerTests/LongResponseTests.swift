@@ -52,6 +52,19 @@ import Testing
         }
     }
 
+    /// The suite's time limit is shorter than the grace.
+    @Test func aServerDoesNotWaitForAStreamThatItMayAbandon() async throws {
+        var client: RawClient?
+        try await withServer(graceMs: 600_000) { port, application, _ in
+            client = try RawClient(port: port)
+            client?.get("/open")
+            #expect(application.events.next() == "open")
+            let exchange = try #require(application.held.withLock { $0 })
+            try exchange.eventLoop.submit { exchange.isAbandonedAtEnd = true }.wait()
+        }
+        withExtendedLifetime(client) {}
+    }
+
     @Test func aClientThatLeavesDuringAStreamIsNoticed() async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port)

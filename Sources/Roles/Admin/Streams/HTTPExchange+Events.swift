@@ -16,6 +16,7 @@ extension HTTPExchange {
             headers: [
                 "content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no",
             ])
+        isAbandonedAtEnd = true
         write(ByteBuffer(string: ": \(comment)\n\n"))
         keepAlive(everyMs: Self.keepAliveMs) { [weak self] in
             if let self, pendingBytes == 0 { write(ByteBuffer(string: ":\n\n")) }

@@ -616,6 +616,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     func drain() {
+        if let current, current.isAbandonedAtEnd { current.abandonStream() }
         if current == nil, queue.isEmpty, case .awaitingHead(begun: false) = phase { finishConnection() }
     }
 }
