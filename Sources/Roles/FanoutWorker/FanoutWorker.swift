@@ -44,6 +44,7 @@ package actor FanoutWorker {
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
+    private var pace = ReadPace()
     private var metrics = WorkerMetrics()
     private var alarm = Alarm()
     private var drains: [CheckedContinuation<Void, Never>] = []
@@ -146,7 +147,7 @@ package actor FanoutWorker {
             perform(machine.streamRead(batch, &decoder, nowMs: clock.nowMs()))
         }
         metrics.read(events: machine.eventsRead - before)
-        readOn()
+        if pace.read(nowMs: clock.nowMs()) { readOn() }
     }
 
     func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], micros: UInt64) {

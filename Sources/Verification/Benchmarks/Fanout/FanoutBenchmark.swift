@@ -73,21 +73,17 @@ package enum FanoutBenchmark {
     }
 
     private static func table(_ rows: [Row], _ plan: Plan) -> String {
-        var lines = [
-            "fan-out: \(plan.sessions) sessions, \(plan.envelope.wholeFrame.count)-byte frames, \(plan.rounds) rounds",
-            pad("mode", 40) + pad("CPU s/M", 10) + pad("x bare C", 10) + "deliveries/s",
-        ]
-        for row in rows {
-            lines.append(
-                pad(row.name, 40) + pad(fixed(row.cpuSecondsPerMillion), 10)
-                    + pad(fixed(row.cpuSecondsPerMillion / rows[0].cpuSecondsPerMillion), 10)
-                    + "\(Int(row.deliveriesPerSecond))")
-        }
-        return lines.joined(separator: "\n")
-    }
-
-    private static func pad(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.count))
+        let title =
+            "\(plan.sessions) sessions, \(plan.envelope.wholeFrame.count)-byte frames, \(plan.rounds) rounds"
+        return Text.table(
+            [[title, "CPU s per million", "x bare C", "deliveries"]]
+                + rows.map { row in
+                    [
+                        row.name, fixed(row.cpuSecondsPerMillion),
+                        fixed(row.cpuSecondsPerMillion / rows[0].cpuSecondsPerMillion),
+                        Text.rate(row.deliveriesPerSecond),
+                    ]
+                })
     }
 
     private static func fixed(_ value: Double) -> String {

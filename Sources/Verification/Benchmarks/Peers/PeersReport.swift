@@ -44,7 +44,7 @@ enum PeersReport {
                 Text.fixed(median(found.map(\.cpu.foreignCores))),
             ]
         }
-        return Text.table([heading] + rows) + "\n"
+        return Text.table([heading] + rows)
     }
 
     static func table(
@@ -69,7 +69,7 @@ enum PeersReport {
                 "\(Text.fixed(total)): \(names.joined(separator: ", "))",
             ]
         }
-        return Text.table([heading] + rows) + "\n"
+        return Text.table([heading] + rows)
     }
 
     /// Returns the CPU time for a delivery of each server that the contender uses.

@@ -76,6 +76,7 @@ enum Text {
             return "| " + cells.joined(separator: " | ") + " |"
         }
         let rule = "|" + widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|"
-        return ([lines[0], rule] + lines.dropFirst()).joined(separator: "\n")
+        // A line that followed directly would count as a row.
+        return ([lines[0], rule] + lines.dropFirst()).joined(separator: "\n") + "\n"
     }
 }
