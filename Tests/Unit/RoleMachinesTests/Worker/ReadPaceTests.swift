@@ -5,11 +5,8 @@ import Testing
 @Suite struct ReadPaceTests {
     @Test func readsThatAreFarApartBeginAtOnce() {
         var pace = ReadPace()
-        #expect(pace.read(nowMs: 0))
-        #expect(pace.read(nowMs: 5))
-        #expect(!pace.read(nowMs: 9))
         // Each is compared with the one before.
-        #expect(!pace.read(nowMs: 13))
-        #expect(pace.read(nowMs: 100))
+        let beginAtOnce = [0, 5, 9, 13, 100].map { pace.read(nowMs: $0) }
+        #expect(beginAtOnce == [true, true, false, false, true])
     }
 }
