@@ -5,9 +5,9 @@ import Synchronization
 /// which can take longer than the job.
 ///
 /// At most one job runs inline. Jobs enqueued meanwhile, or from other threads, run on the cooperative pool, so a busy
-/// actor never occupies an I/O thread for long. The calling thread must hold no lock for which anybody waits
-/// whom the job may call. The queue is bounded by the actor's callers: for the worker one read, its statements and one
-/// batch of appends at a time.
+/// actor never occupies an I/O thread for long. The calling thread may hold only locks for which the job
+/// never waits. The queue is bounded by the actor's callers: for the worker one read, its statements and one batch of
+/// appends at a time.
 package final class CallerRunsExecutor: SerialExecutor {
     private struct State {
         var jobs: [UnownedJob] = []

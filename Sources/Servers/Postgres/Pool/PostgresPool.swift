@@ -178,7 +178,8 @@ package final class PostgresPool: Sendable {
     }
 
     /// Runs a query without suspending, for hot paths. `completion` is called exactly once, usually on the connection's
-    /// thread and always while it does nothing else, so it must be short and must not block. It cannot be cancelled.
+    /// thread. The connection handles no other answer meanwhile, so it must be short and must not block. It cannot be
+    /// cancelled.
     package func query(
         _ statement: Statement, _ parameters: [Parameter], for use: QueryUse = .service,
         completion: @escaping Completion
