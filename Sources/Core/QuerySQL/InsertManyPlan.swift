@@ -13,11 +13,13 @@ import SchemaModel
 ///         FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING …)
 ///     SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (
 ///         SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
+///
+/// Where rows leave recorded columns to the database, the statement stores the changes of all rows (`RowImages`).
 struct InsertManyPlan: Sendable {
     let insert: InsertMany
     let schema: Schema
     private let masks: KeyMasks
-    let cache = ShapeCache<[ColumnSet], SQL>()
+    let cache = ShapeCache<Shape, SQL>()
 
     init(_ insert: InsertMany, _ schema: Schema) {
         self.insert = insert
@@ -33,6 +35,12 @@ struct InsertManyPlan: Sendable {
         var given: [Int] = []
     }
 
+    struct Shape: Hashable, Sendable {
+        let sets: [ColumnSet]
+        /// The recorded fields if the statement stores the changes of its rows.
+        let stored: RecordedFields?
+    }
+
     struct SQL: Sendable {
         let text: String
         /// The place of the `SELECT` after the common table expressions, in bytes; nil if there are none.
@@ -44,6 +52,8 @@ struct InsertManyPlan: Sendable {
         let parameters: [String?]
         let keys: [EntityKey]
         let rows: RowChanges?
+        /// Whether the statement stores the changes of the rows, which `rows` then leaves out.
+        let storesImages: Bool
     }
 
     private struct Group {
@@ -87,11 +97,26 @@ struct InsertManyPlan: Sendable {
                 rows?.append(RowChange(table: table.name, before: [:], after: [:], changed: fields))
             }
         }
-        let sql = cache.statement(for: groups.map(\.columns)) { self.sql(groups.map(\.columns)) }
+        let shape = Shape(sets: groups.map(\.columns), stored: rows.flatMap { _ in stored(groups, invocation) })
+        if shape.stored != nil { rows = RowChanges() }
+        let sql = cache.statement(for: shape) { self.sql(shape) }
         let parameters = groups.flatMap { group in
             group.texts.map { SQLText.arrayLiteral($0) } + [SQLText.arrayLiteral(group.ordinals)]
         }
-        return Outcome(sql: sql, parameters: parameters, keys: keys, rows: rows)
+        return Outcome(
+            sql: sql, parameters: parameters, keys: keys, rows: rows, storesImages: shape.stored != nil)
+    }
+
+    /// Returns the recorded fields if new rows leave some of them to the database. An upsert would have to read the
+    /// rows that it finds.
+    private func stored(_ groups: [Group], _ invocation: Invocation) -> RecordedFields? {
+        guard !insert.isUpsert, let recorded = invocation.recordedFields?[insert.table.name],
+            let images = RowImages(insert.table, recorded: recorded, schema)
+        else { return nil }
+        let leavesSome = groups.contains { group in
+            images.hasFields(outside: Set(group.columns.present.map { insert.table.columns[$0].field }))
+        }
+        return leavesSome ? recorded : nil
     }
 
     // MARK: Values
@@ -171,26 +196,29 @@ struct InsertManyPlan: Sendable {
 
     // MARK: Text
 
-    private func sql(_ sets: [ColumnSet]) -> SQL {
-        guard !sets.isEmpty else { return SQL(text: "SELECT '[]'::text", resultOffset: nil) }
+    private func sql(_ shape: Shape) -> SQL {
+        if shape.sets.isEmpty { return SQL(text: "SELECT '[]'::text", resultOffset: nil) }
+        let images = shape.stored.flatMap { RowImages(insert.table, recorded: $0, schema) }
+        let common = images?.hasDetails(.insert) == true ? ", k" : ""
         var parts: [String] = []
         var results: [String] = []
         var count = 0
-        for (number, set) in sets.enumerated() {
-            parts.append("w\(number + 1) AS (\(insertSQL(set, firstParameter: count + 1)))")
+        for (number, set) in shape.sets.enumerated() {
+            let name = "w\(number + 1)"
+            parts.append("\(name) AS (\(insertSQL(set, firstParameter: count + 1, images)))")
             count += set.present.count + 1
-            results.append(
-                "SELECT row_to_json(w\(number + 1).*)::text AS j, ($\(count)::bigint[])[row_number() OVER ()] AS o"
-                    + " FROM w\(number + 1)")
+            let row = images == nil ? "row_to_json(\(name).*)::text AS j" : "j, c\(common)"
+            results.append("SELECT \(row), ($\(count)::bigint[])[row_number() OVER ()] AS o FROM \(name)")
         }
         let expressions = "WITH " + parts.joined(separator: ", ")
         let result =
-            " SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM ("
+            " SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]')"
+            + (images.map { ", " + text($0.storingAll(.insert, changed: nil)) } ?? "") + " FROM ("
             + results.joined(separator: " UNION ALL ") + ") x"
         return SQL(text: expressions + result, resultOffset: expressions.utf8.count)
     }
 
-    private func insertSQL(_ set: ColumnSet, firstParameter: Int) -> String {
+    private func insertSQL(_ set: ColumnSet, firstParameter: Int, _ images: RowImages?) -> String {
         let table = insert.table
         let columns = set.present.map { table.columns[$0] }
         let names = columns.map { SQLName.quoted($0.name) }
@@ -217,8 +245,25 @@ struct InsertManyPlan: Sendable {
                 ? TemplateBuilder.untouched(table, "EXCLUDED") : replaced.joined(separator: ", ")
         }
         var builder = TemplateBuilder(schema: schema)
-        let pieces = builder.returning(insert.returning, "t")
+        guard let images else { return sql + text(builder.returning(insert.returning, "t"), &builder) }
+        let row = text(builder.returned(insert.returning, "t"), &builder)
+        let change = text(images.change(before: nil, after: "t", changed: nil), &builder)
+        sql += " RETURNING (SELECT row_to_json(r.*)::text FROM (SELECT \(row)) r) AS j, \(change) AS c"
+        if images.hasDetails(.insert) {
+            let common = images.change(before: nil, after: "t", changed: nil, .compared)
+            sql += ", \(text(common, &builder)) AS k"
+        }
+        return sql
+    }
+
+    /// Renders pieces without operands.
+    private func text(_ pieces: [Piece], _ builder: inout TemplateBuilder) -> String {
         let template = builder.finish(pieces)
-        return sql + template.render(ShapeKey(count: template.conditions.count)) { _, _ in "NULL" }.text
+        return template.render(ShapeKey(count: template.conditions.count)) { _, _ in "NULL" }.text
+    }
+
+    private func text(_ pieces: [Piece]) -> String {
+        var builder = TemplateBuilder(schema: schema)
+        return text(pieces, &builder)
     }
 }

@@ -106,7 +106,8 @@ package struct MutationPlan: Sendable {
                 statement: MutationStatement(
                     outcome.sql.text, resultOffset: outcome.sql.resultOffset, isUnique: true),
                 parameters: outcome.parameters,
-                keysWritten: outcome.keys, rows: outcome.rows, resultKind: .json, kind: .write)
+                keysWritten: outcome.keys, rows: outcome.rows, storesImages: outcome.storesImages,
+                resultKind: .json, kind: .write)
         }
     }
 

@@ -165,8 +165,8 @@ extension TemplateBuilder {
         let update = update(table, alias, assignments, images) { $0.rows(filter, requirement, table, $1) }
         let changed = self.changed(assignments)
         return many(
-            update.pieces, update.change, images?.hasDetails(isDelete: false) == true ? update.common : nil,
-            counting: images?.storingAll(isDelete: false, changed: changed))
+            update.pieces, update.change, images?.hasDetails(.update) == true ? update.common : nil,
+            storing: images?.storingAll(.update, changed: changed))
     }
 
     mutating func delete(
@@ -192,21 +192,21 @@ extension TemplateBuilder {
         return many(
             delete, images.map { $0.deleted(alias) },
             images.flatMap {
-                $0.hasDetails(isDelete: true) ? $0.change(before: alias, after: nil, changed: nil, .compared) : nil
-            }, counting: images?.storingAll(isDelete: true, changed: nil))
+                $0.hasDetails(.delete) ? $0.change(before: alias, after: nil, changed: nil, .compared) : nil
+            }, storing: images?.storingAll(.delete, changed: nil))
     }
 
     /// Returns a statement that writes rows and counts them.
     /// - Parameter common: the part of the change that many rows have in common.
     private func many(
-        _ statement: [Piece], _ change: [Piece]?, _ common: [Piece]?, counting columns: [Piece]?
+        _ statement: [Piece], _ change: [Piece]?, _ common: [Piece]?, storing: [Piece]?
     ) -> [Piece] {
-        guard let change, let columns else {
+        guard let change, let storing else {
             return .text("WITH w AS (") + statement + .text(" RETURNING 1)") + [.result] + .text(Self.resultCount)
         }
         return .text("WITH w AS (") + statement + .text(" RETURNING ") + change + .text(" AS c")
-            + (common.map { .text(", ") + $0 + .text(" AS k") } ?? []) + .text(")") + [.result] + .text(" SELECT ")
-            + columns + .text(" FROM w")
+            + (common.map { .text(", ") + $0 + .text(" AS k") } ?? []) + .text(")") + [.result]
+            + .text(" SELECT count(*)::text, ") + storing + .text(" FROM w")
     }
 
     /// Renders native SQL.

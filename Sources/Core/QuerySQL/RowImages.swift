@@ -102,25 +102,36 @@ struct RowImages: Sendable {
         return change("\(before) || ',' || \(image(after, columns)) || ','", changed)
     }
 
-    /// Whether images of many rows tell less than those of one.
-    func hasDetails(isDelete: Bool) -> Bool {
-        columns.count > comparedColumns.count || isDelete && !references.isEmpty
+    /// The writing of many rows by one statement.
+    enum Writing {
+        case insert, update, delete
     }
 
-    /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
-    /// Equal ones are stored once. Of more than an event lists it stores what they have in common, its column `k`, or
-    /// that any row may have changed.
-    func storingAll(isDelete: Bool, changed: [Piece]?) -> [Piece] {
-        let followers = isDelete && !references.isEmpty ? " || \(SQLName.literal(anyFollowers))" : ""
-        let any = .text("\(head) || '{},\(isDelete ? "null" : "{}"),") + Self.list(changed) + .text("]'\(followers)")
+    /// Whether images of many rows tell less than those of one.
+    func hasDetails(_ writing: Writing) -> Bool {
+        columns.count > comparedColumns.count || writing == .delete && !references.isEmpty
+    }
+
+    /// Returns the column of a result that stores the changes of many rows, which are its column `c`. Equal ones are
+    /// stored once. Of more than an event lists it stores what they have in common, its column `k`, or that any row may
+    /// have changed.
+    func storingAll(_ writing: Writing, changed: [Piece]?) -> [Piece] {
+        let followers = writing == .delete && !references.isEmpty ? " || \(SQLName.literal(anyFollowers))" : ""
+        let images =
+            switch writing {
+            case .insert: "null,{}"
+            case .update: "{},{}"
+            case .delete: "{},null"
+            }
+        let any = .text("\(head) || '\(images),") + Self.list(changed) + .text("]'\(followers)")
         func few(_ column: String, _ countMax: Int, _ others: String = "") -> String {
             "WHEN count(DISTINCT \(column)) <= \(countMax) THEN string_agg(DISTINCT \(column), '')\(others) "
         }
-        let details = few("c", isDelete ? RowChanges.max / (1 + references.count) : RowChanges.max)
-        let common = hasDetails(isDelete: isDelete) ? few("k", RowChanges.max, followers) : ""
+        let details = few("c", writing == .delete ? RowChanges.max / (1 + references.count) : RowChanges.max)
+        let common = hasDetails(writing) ? few("k", RowChanges.max, followers) : ""
         let changes =
             .text("CASE WHEN count(*) = 0 THEN '' \(details)\(common)ELSE ") + any + .text(" END")
-        return .text("count(*)::text, ") + Self.storing(changes)
+        return Self.storing(changes)
     }
 
     // MARK: Rows that follow

@@ -108,6 +108,26 @@ extension Language {
             #expect(rows[0] == [#"["lot",null,\#(second),null]"#, #"["lot",null,\#(Self.lot1),null]"#])
         }
 
+        @Test func manyInsertedRowsTellWhatTheyLeaveToTheDatabase() async throws {
+            let many = (1...300).map { number in
+                #"{id: "\#(String(number + 0x1000_0000, radix: 16))\#(Self.one.dropFirst(8))", kind: OPEN}"#
+            }
+            let rows = try await rows([
+                """
+                { lot_insertMany(data: [
+                  {id: "\(Self.one)", kind: OPEN}, {kind: CLOSED, id: "\(Self.two)", title: "x"}]) }
+                """,
+                "{ lot_insertMany(data: [\(many.joined(separator: ", "))]) }",
+                // The request determines everything.
+                #"{ bid_insertMany(data: [{id: 1, lotId: "\#(Self.one)", amount: 2}]) }"#,
+            ])
+            let second = #"{"id":"\#(Self.two)","title":"x","kind":"CLOSED","big":null,"shown":null}"#
+            #expect(rows[0] == [#"["lot",null,\#(Self.lot1),null]"#, #"["lot",null,\#(second),null]"#])
+            // These are too many, also by their guards, one of which is the key.
+            #expect(rows[1] == [#"["lot",null,{},null]"#])
+            #expect(rows[2]?.count == 1)
+        }
+
         @Test func anUpdateTellsTheRowBeforeAndAfter() async throws {
             let rows = try await rows([
                 Self.insertLots,
