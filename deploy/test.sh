@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs all tests in five processes beside each other: the integration tests in three of them, by the first letter of
-# their suites, since they mostly wait, the simulator, which only takes the time that is left, and the others. Each
-# process runs its tests serially, because many start servers and have time limits. The output of the first is shown as
-# it runs, that of the others follows, and that of those that failed comes last. Arguments are passed to `swift build`.
+# Runs all tests in at most five processes beside each other: the integration tests in three of them, by the first
+# letter of their suites, since they mostly wait, the simulator, which only takes the time that is left, and the others,
+# of which the first process that ends takes some. Each process runs its tests serially, because many start servers and
+# have time limits. The output of the first is shown as it runs, that of the others follows, and that of those that
+# failed comes last. Arguments are passed to `swift build`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,13 +22,19 @@ start() {
     part "${@:2}" >"$folder/$1" &
     running[$1]=$!
 }
+languages='(ArchitectureTests|CodeGenerationTests|ConformanceTests|DocsTests|LanguageTests)'
 start second 0 --filter '^IntegrationTests\.[J-R]'
 start third 0 --filter '^IntegrationTests\.[^A-R]'
 start simulation 10 --filter '^SimulationTests\.'
-start others 0 --skip '^(IntegrationTests|SimulationTests)\.'
+start others 0 --skip "^(IntegrationTests|SimulationTests|$languages)\."
+{
+    tail -f --pid="${running[third]}" /dev/null
+    part 0 --filter "^$languages\."
+} >"$folder/languages" &
+running[languages]=$!
 failed=()
 part 0 --filter '^IntegrationTests\.[A-I]' | tee "$folder/first" || failed+=(first)
-for name in second third simulation others; do
+for name in second third simulation others languages; do
     wait "${running[$name]}" || failed+=("$name")
     cat "$folder/$name"
 done
