@@ -45,7 +45,7 @@ package struct AutomaticSites: Sendable {
             read.guards.map { "\($0.field) \($0.isMember ? "in" : "=") \($0.operand.nameInExplanations)" }
                 + (read.filter.map { [$0.text] } ?? [])
                 + (read.binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
-                + (read.input.map { ["\($0.name) names it"] } ?? [])
+                + (read.namedBy.map { ["\($0.input.name) names \($0.table == read.table ? "it" : $0.table)"] } ?? [])
         }
     }
 
@@ -57,6 +57,7 @@ package struct AutomaticSites: Sendable {
     }
 
     package let sites: [Site]
+    private let inputs: [GivenInput]
     private let schema: Schema
     package let use: Use
     /// The place where changes are noticed.
@@ -77,6 +78,7 @@ package struct AutomaticSites: Sendable {
         source: AutomaticRefresh.Source, schema: Schema
     ) {
         self.schema = schema
+        inputs = sites.inputs
         self.use = use
         self.source = source
         mayReadAnything = sites.mayReadAnything
@@ -87,26 +89,22 @@ package struct AutomaticSites: Sendable {
                     guardFields: site.guards.map(\.field), boundField: site.binding?.field,
                     shown: site.shown.map { shown in
                         RowSite.Shown(key: shown.key, deciding: shown.deciding, order: shown.window?.terms ?? [])
-                    }, isConditional: site.filter != nil, fields: site.fields),
+                    }, isConditional: site.filter != nil, fields: site.fields,
+                    namesFields: site.fixedFields != nil || site.shown?.fixedDeciding != nil),
                 read: site,
                 fixedEntry: site.hasFixedEntry
                     ? site.entry(
-                        Invocation(variables: JSONObject(), auth: nil, nowMs: 0, operationName: ""), schema) : nil)
+                        Invocation(variables: JSONObject(), auth: nil, nowMs: 0, operationName: ""), .init(), schema)
+                    : nil)
         }
     }
 
     /// The sites of which results tell the rows read, in order.
     var sitesWithRows: [ReadSite] { mayReadAnything ? [] : sites.map(\.read).filter(\.readsRows) }
 
-    /// Returns the sites without those that the filters and orders among the variables do not name.
-    private func sitesRead(_ variables: Variables) -> [Site] {
-        var named: [String: Set<String>] = [:]
-        return sites.filter { site in
-            guard let input = site.read.input else { return true }
-            let tables = named[input.name] ?? input.relatedTables(variables, schema: schema)
-            named[input.name] = tables
-            return tables.contains(site.read.table)
-        }
+    /// Returns what the filters and orders among the variables read.
+    private func inputReads(_ variables: Variables) -> GivenInput.Reads {
+        inputs.reduce(into: GivenInput.Reads()) { $0.formUnion($1.reads(variables, schema: schema)) }
     }
 
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
@@ -117,11 +115,13 @@ package struct AutomaticSites: Sendable {
             return AutomaticRules(
                 sites: [], mayReadAnything: true, isObserved: isObserved, heedsMutations: heedsMutations)
         }
+        let named = inputReads(invocation.variables)
+        let read = sites.filter { $0.read.namedBy.map { named.tables.contains($0.table) } ?? true }
         return AutomaticRules(
-            sites: sitesRead(invocation.variables).map { site in
+            sites: read.map { site in
                 AutomaticRules.Site(
                     form: site.form, values: site.read.guards.map { $0.values(invocation) },
-                    entry: site.fixedEntry ?? site.read.entry(invocation, schema))
+                    entry: site.fixedEntry ?? site.read.entry(invocation, named, schema))
             }, mayReadAnything: false, isObserved: isObserved, heedsMutations: heedsMutations)
     }
 }
@@ -140,24 +140,33 @@ extension ReadSite.Guard {
 extension ReadSite {
     /// Whether the conditions are the same for all live queries.
     fileprivate var hasFixedEntry: Bool {
-        guard filter?.isFixed ?? true else { return false }
+        guard filter?.isFixed ?? true, fixedFields == nil else { return false }
         guard let shown else { return true }
-        guard shown.offset.isConstant else { return false }
+        guard shown.offset.isConstant, shown.fixedDeciding == nil else { return false }
         guard let window = shown.window else { return true }
         return window.limit.isConstant
             && window.order.allSatisfy { if case .constant = $0.direction { true } else { false } }
     }
 
     /// Returns the conditions on rows for a live query; nil if there are none.
-    fileprivate func entry(_ invocation: Invocation, _ schema: Schema) -> AutomaticRules.Site.Entry? {
+    /// - Parameter named: what filters and orders from variables read.
+    fileprivate func entry(
+        _ invocation: Invocation, _ named: GivenInput.Reads, _ schema: Schema
+    ) -> AutomaticRules.Site.Entry? {
         let condition = filter?.condition(invocation, schema: schema)
-        guard let shown else { return condition.map { AutomaticRules.Site.Entry(condition: $0) } }
+        func with(_ fields: Set<String>?) -> Set<String>? { fields?.union(named.fields[table] ?? []) }
+        let fields = with(fixedFields)
+        guard let shown else {
+            if condition == nil, fields == nil { return nil }
+            return AutomaticRules.Site.Entry(condition: condition, fields: fields)
+        }
         var list: ListWindow?
         if let window = shown.window, let limit = window.limit.value(in: invocation) {
             list = ListWindow(limit: limit, isDescending: window.order.map { $0.direction.isDescending(invocation) })
         }
         return AutomaticRules.Site.Entry(
-            condition: condition, window: list, hasOffset: shown.offset.value(in: invocation) != 0)
+            condition: condition, window: list, hasOffset: shown.offset.value(in: invocation) != 0, fields: fields,
+            deciding: with(shown.fixedDeciding))
     }
 }
 

@@ -77,7 +77,8 @@ extension OperationExplanation {
                 "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
                 "    index: one timer for each live query, those due together run together",
             ]
-        case .site(let table, let guards, let fields, let siteClass, let shown, let identity, let isOfSQL):
+        case .site(
+            let table, let guards, let fields, let named, let siteClass, let shown, let identity, let isOfSQL):
             var lines = [
                 "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
                 guards.isEmpty
@@ -89,6 +90,9 @@ extension OperationExplanation {
                         : siteClass.reason),
             ]
             if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
+            if !named.isEmpty {
+                lines.append("    and, of these, only if the variable names them: \(named.joined(separator: ", "))")
+            }
             if let shown {
                 lines.append(
                     "    a row that is not shown counts if it is new or one of these is set: "

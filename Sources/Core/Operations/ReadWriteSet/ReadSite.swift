@@ -26,10 +26,21 @@ package struct ReadSite: Sendable {
     package let shown: Shown?
     /// The fields that the query uses of the table; nil if also the order in which its rows are stored counts.
     package let fields: Set<String>?
+    /// The fields that count whatever filters and orders from variables name; nil if all of `fields` do.
+    package let fixedFields: Set<String>?
     /// Whether native SQL or a view reads the rows, so that any of the table may count.
     package let isOfSQL: Bool
-    /// The filter or order that reads the rows if its value names the table; nil if they are read in any case.
-    package let input: GivenInput?
+    /// Nil if the rows are read in any case.
+    package let namedBy: Naming?
+
+    /// A filter or order that reads the rows if its value names a table.
+    package struct Naming: Sendable {
+        package let input: GivenInput
+        /// The SQL name of the site's table, or of the view through which it is read.
+        package let table: String
+
+        init(_ input: GivenInput, _ table: Table) { (self.input, self.table) = (input, table.name) }
+    }
 
     /// Rows of which the result shows each, up to a limit. A row that it does not show matters only once it enters.
     package struct Shown: Sendable {
@@ -39,6 +50,9 @@ package struct ReadSite: Sendable {
         package let key: [String]
         /// The fields that decide whether a row is shown: those of the filter, the order, the key and the join.
         package let deciding: Set<String>
+        /// The deciding fields without those that filters and orders from variables may name; nil if there are none of
+        /// these.
+        package let fixedDeciding: Set<String>?
         /// Nil if a row may enter wherever it comes in the order.
         package let window: Window?
         /// The number of rows that the list leaves out before the first one shown.
@@ -64,6 +78,8 @@ package struct ReadSite: Sendable {
 /// All places where a query reads tables.
 package struct ReadSites: Sendable {
     package internal(set) var all: [ReadSite] = []
+    /// The filters and orders of the query that variables supply.
+    package internal(set) var inputs: [GivenInput] = []
     /// Whether the query may also read rows of any table: native SQL or a view of which it is not known what it
     /// reads.
     package internal(set) var mayReadAnything = false

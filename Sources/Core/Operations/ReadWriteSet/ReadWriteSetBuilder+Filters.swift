@@ -72,7 +72,7 @@ extension ReadWriteSetBuilder {
             readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), told(inner), of: table)
             add(inner, of: rows.table, isNegated: isNegated)
             tests.forEach { noteTime($0) }
-        case .variable(let variable): add(.filter(variable), of: table)
+        case .variable(let variable): add(.filter(variable, table), of: table)
         }
     }
 

@@ -9,16 +9,34 @@ extension ReadWriteSetBuilder {
         let binding: ReadSite.Binding?
         let shown: ReadSite.Shown?
         var isOfSQL = false
-        /// The value that names the rows; nil if they are read in any case.
-        var input: GivenInput?
-        /// The fields that count; nil for those that the query reads of the table.
-        var fields: Set<String>?
+        /// Nil if the rows are read in any case.
+        var namedBy: ReadSite.Naming?
+        var fields = Fields.used
+
+        /// The fields that count.
+        enum Fields {
+            /// All that the query reads of the table.
+            case used
+            case only(Set<String>)
+            case all
+
+            /// Whether at least the fields of the other count.
+            func cover(_ other: Fields) -> Bool {
+                switch (self, other) {
+                case (.all, _), (.used, .used): true
+                case (.only(let own), .only(let others)): others.isSubset(of: own)
+                // The fields that the query itself uses may be fewer than a value names.
+                case (.used, .only), (.used, .all), (.only, .used), (.only, .all): false
+                }
+            }
+        }
 
         /// The conditions that make a row one of the site's.
         var conditions: Set<String> {
             let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
             let guarded = guards.map { "\($0.field)\($0.isMember ? "∈" : "=")\($0.operand.identity)" }
-            return Set(guarded + (filter?.identities ?? []) + [bound, input?.name].compactMap { $0 })
+            let named = namedBy.map { "\($0.input.name)~\($0.table)" }
+            return Set(guarded + (filter?.identities ?? []) + [bound, named].compactMap { $0 })
         }
     }
 
@@ -28,28 +46,42 @@ extension ReadWriteSetBuilder {
         var kept: [(draft: SiteDraft, conditions: Set<String>)] = []
         for draft in siteDrafts where draft.table.view == nil {
             let conditions = draft.conditions
-            func covers(_ wide: (draft: SiteDraft, conditions: Set<String>), _ narrow: Set<String>) -> Bool {
-                wide.draft.table.name == draft.table.name && wide.draft.shown == nil
-                    && wide.conditions.isSubset(of: narrow)
+            typealias Candidate = (draft: SiteDraft, conditions: Set<String>)
+            func covers(_ wide: Candidate, _ narrow: Candidate) -> Bool {
+                wide.draft.table.name == narrow.draft.table.name && wide.draft.shown == nil
+                    && wide.conditions.isSubset(of: narrow.conditions) && wide.draft.fields.cover(narrow.draft.fields)
             }
-            if kept.contains(where: { covers($0, conditions) }) { continue }
-            kept.removeAll { $0.draft.table.name == draft.table.name && covers((draft, conditions), $0.conditions) }
-            kept.append((draft, conditions))
+            let candidate = (draft: draft, conditions: conditions)
+            if kept.contains(where: { covers($0, candidate) }) { continue }
+            kept.removeAll { covers(candidate, $0) }
+            kept.append(candidate)
         }
+        let fieldsFixed = result.fieldsRead
+        result.fieldsRead.merge(fieldsGiven) { $0.union($1) }
         result.sites.all = kept.map { draft, _ in
             let table = draft.table.name
+            var (fields, fixed): (Set<String>?, Set<String>?)
+            switch draft.fields {
+            case .used:
+                fields = result.fieldsRead[table] ?? []
+                fixed = fieldsGiven[table] == nil ? nil : fieldsFixed[table] ?? []
+            case .only(let only): (fields, fixed) = (only, draft.isOfSQL ? nil : [])
+            case .all: (fields, fixed) = (nil, nil)
+            }
+            if storedOrderTables.contains(table) { (fields, fixed) = (nil, nil) }
             return ReadSite(
                 table: table, guards: draft.guards, filter: draft.filter, binding: draft.binding, shown: draft.shown,
-                fields: storedOrderTables.contains(table) ? nil : draft.fields ?? result.fieldsRead[table] ?? [],
-                isOfSQL: draft.isOfSQL, input: draft.input)
+                fields: fields, fixedFields: fixed, isOfSQL: draft.isOfSQL, namedBy: draft.namedBy)
         }
     }
 
     // MARK: Native SQL and views
 
     /// Records what an SQL text reads: any table unless it is known.
-    /// - Parameter comesInOrder: whether its rows come in an order of their values.
-    mutating func readSQL(_ text: String, comesInOrder: Bool) {
+    /// - Parameters:
+    ///   - comesInOrder: whether its rows come in an order of their values.
+    ///   - naming: the value that names the view; nil if the text is read in any case.
+    mutating func readSQL(_ text: String, comesInOrder: Bool, namedBy naming: ReadSite.Naming? = nil) {
         result.sqlTexts.insert(text)
         guard let found = sqlReads[text] else { return mayReadAnything() }
         let tables = found.tables.compactMap { read in
@@ -67,14 +99,17 @@ extension ReadWriteSetBuilder {
         for (table, columns) in tables {
             let known = Dictionary(table.columns.map { ($0.name, $0.field) }, uniquingKeysWith: { first, _ in first })
             let fields = columns?.map { known[$0] }
-            if !countsOrder, let fields, !fields.contains(nil) {
-                note(fields.compactMap { $0 }, of: table)
-            } else {
-                note(table.columns.map(\.field), of: table)
-                storedOrderTables.insert(table.name)
-            }
+            let told: Set<String>? =
+                !countsOrder && fields?.contains(nil) == false ? Set(fields?.compactMap { $0 } ?? []) : nil
             result.reads.append(ReadWriteSet.Read(table: table.name, equal: [:], searchedBy: [], kind: .filter))
-            siteDrafts.append(SiteDraft(table: table, guards: [], binding: nil, shown: nil, isOfSQL: true))
+            var draft = SiteDraft(table: table, guards: [], binding: nil, shown: nil, isOfSQL: true, namedBy: naming)
+            if naming == nil {
+                note(Array(told ?? Set(table.columns.map(\.field))), of: table)
+                if told == nil { storedOrderTables.insert(table.name) }
+            } else {
+                draft.fields = told.map(SiteDraft.Fields.only) ?? .all
+            }
+            siteDrafts.append(draft)
         }
     }
 
@@ -82,22 +117,36 @@ extension ReadWriteSetBuilder {
 
     /// - Parameter path: the place of the rows in the result; nil if it is not known.
     func shown(
-        _ table: Table, _ deciding: Set<String>, _ window: ReadSite.Window?, offset: Bound = .constant(0),
+        _ table: Table, _ deciding: Deciding, _ window: ReadSite.Window?, offset: Bound = .constant(0),
         at path: [String]?
     ) -> ReadSite.Shown? {
         guard let path, table.view == nil, !table.key.isEmpty, table.keyColumns.allSatisfy(\.isComparable) else {
             return nil
         }
         return ReadSite.Shown(
-            path: path, key: table.key, deciding: deciding, window: window, offset: offset)
+            path: path, key: table.key, deciding: deciding.all, fixedDeciding: deciding.fixed, window: window,
+            offset: offset)
     }
 
-    /// Returns the fields by which a list selects and orders its rows.
-    func deciding(_ filter: Filter, _ order: [OrderTerm], of table: Table) -> Set<String> {
+    /// The fields that decide whether a row is shown.
+    struct Deciding {
+        let all: Set<String>
+        /// The fields without those that a variable may name; nil if they are all.
+        var fixed: Set<String>?
+
+        init(all: Set<String>, fixed: Set<String>?) { (self.all, self.fixed) = (all, fixed) }
+
+        init(_ fields: [String]) { self.init(all: Set(fields), fixed: nil) }
+    }
+
+    /// Returns the fields by which a list selects and orders its rows, with the key and others.
+    func deciding(_ filter: Filter, _ order: [OrderTerm], of table: Table, _ others: [String] = []) -> Deciding {
         var builder = ReadWriteSetBuilder(schema: schema, requiredVariables: [])
         builder.add(filter, of: table)
         builder.add(order, of: table)
-        return (builder.result.fieldsRead[table.name] ?? []).union(table.key)
+        let fixed = (builder.result.fieldsRead[table.name] ?? []).union(table.key).union(others)
+        guard let given = builder.fieldsGiven[table.name] else { return Deciding(all: fixed, fixed: nil) }
+        return Deciding(all: fixed.union(given), fixed: fixed)
     }
 
     /// Returns the window of a list at the root. One without order and limits comes in the order of storage.

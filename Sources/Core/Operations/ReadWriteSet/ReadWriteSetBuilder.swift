@@ -9,6 +9,8 @@ struct ReadWriteSetBuilder {
     let requiredVariables: Set<String>
     var result = ReadWriteSet()
     var siteDrafts: [SiteDraft] = []
+    /// The fields that filters and orders from variables may name, by table. They are not among `fieldsRead`.
+    var fieldsGiven: [String: Set<String>] = [:]
     /// The tables of lists whose rows come in the order in which they are stored.
     var storedOrderTables: Set<String> = []
 
@@ -65,8 +67,10 @@ struct ReadWriteSetBuilder {
             let filter = FilterVariable(name: name, subject: .rows(lookup.table), path: ["where"])
             read(
                 lookup.table, [:], [], .single, filter: .variable(filter, lookup.table),
-                shown: shown(lookup.table, Set(lookup.table.columns.map(\.field)), nil, at: path))
-            add(.filter(filter), of: lookup.table)
+                shown: shown(
+                    lookup.table,
+                    Deciding(all: Set(lookup.table.columns.map(\.field)), fixed: Set(lookup.table.key)), nil, at: path))
+            add(.filter(filter, lookup.table), of: lookup.table)
             add(.order(variable: name, path: ["orderBy"], lookup.table), of: lookup.table)
         }
         add(lookup.object, known: equal, at: path)
@@ -86,7 +90,7 @@ struct ReadWriteSetBuilder {
         var known: [String: FixedValue] = [:]
         /// The rows that the list shows one by one.
         func shown(_ others: [String] = [], _ window: ReadSite.Window? = nil) -> ReadSite.Shown? {
-            let deciding = deciding(filter, list.arguments.order, of: list.source.table).union(others)
+            let deciding = deciding(filter, list.arguments.order, of: list.source.table, others)
             return self.shown(
                 list.source.table, deciding, window, offset: list.arguments.offset, at: list.carriesMembers ? path : nil
             )
@@ -106,7 +110,7 @@ struct ReadWriteSetBuilder {
         case .manyToMany(let relation):
             read(relation.join, equal, relation.near.localFields, .list, binding, members: members, filter: told)
             // The arguments are those of the join table.
-            let far = Set(relation.far.targetFields + relation.target.key)
+            let far = Deciding(relation.far.targetFields + relation.target.key)
             read(
                 relation.target, [:], [], .single,
                 shown: self.shown(
@@ -179,7 +183,7 @@ struct ReadWriteSetBuilder {
             note(reference, of: relation.child, to: table)
             let equal = Self.carried(known, from: reference.targetFields, to: reference.localFields)
             let bound = binding(relation.child, reference.localFields, to: reference.targetFields)
-            let deciding = Set(reference.localFields + relation.child.key)
+            let deciding = Deciding(reference.localFields + relation.child.key)
             read(relation.child, equal, [], .single, bound, shown: shown(relation.child, deciding, nil, at: inner))
             add(object, known: equal, at: inner)
         case .list(let list):

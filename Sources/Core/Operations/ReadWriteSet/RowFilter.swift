@@ -94,9 +94,9 @@ package indirect enum RowFilter: Sendable {
         case .isNull(let column, .variable(let name)): "\(column.field) = null if $\(name)"
         case .variable(let variable, _):
             switch variable.junction {
-            case nil: "matches \(GivenInput.filter(variable).name)"
-            case .all: "matches all of \(GivenInput.filter(variable).name)"
-            case .any: "matches any of \(GivenInput.filter(variable).name)"
+            case nil: "matches \(GivenInput.name(of: variable))"
+            case .all: "matches all of \(GivenInput.name(of: variable))"
+            case .any: "matches any of \(GivenInput.name(of: variable))"
             }
         case .unknown: "…"
         }

@@ -178,8 +178,8 @@ package struct RowsTree: Sendable {
             let shown = site.shown.flatMap { leads($0.path, to: key) ? $0 : nil }
             if binding == nil, shown == nil { return nil }
             let site = ReadSite(
-                table: site.table, guards: [], filter: nil, binding: binding, shown: shown, fields: nil, isOfSQL: false,
-                input: nil)
+                table: site.table, guards: [], filter: nil, binding: binding, shown: shown, fields: nil,
+                fixedFields: nil, isOfSQL: false, namedBy: nil)
             return NumberedSite(number: number, site: site, depth: depth + 1)
         }
 

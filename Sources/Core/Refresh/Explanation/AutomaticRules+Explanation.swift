@@ -62,9 +62,9 @@ extension AutomaticRules.Site {
 
     /// Whether the index finds a live query with this site by the change, and why.
     func verdict(on change: RowChange, _ redaction: Redaction) -> Verdict {
-        guard change.concerns(fields: form.fields) else {
+        guard uses(change) else {
             let changed = (change.changed ?? []).joined(separator: ", ")
-            let isRead = change.changed?.contains { form.fields?.contains($0) ?? true } ?? true
+            let isRead = change.changed?.contains(where: reads) ?? true
             return Verdict(
                 isFound: false,
                 reason: isRead
@@ -82,7 +82,7 @@ extension AutomaticRules.Site {
         guard let after = change.after else {
             return Verdict(isFound: false, reason: "the row that is gone was not shown")
         }
-        guard form.mayEnter(change) else {
+        guard mayEnter(change) else {
             return Verdict(
                 isFound: false, reason: "the row was not shown, and nothing changed that decides whether rows are")
         }

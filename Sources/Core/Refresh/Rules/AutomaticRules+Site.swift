@@ -72,11 +72,20 @@ extension AutomaticRules {
             let window: ListWindow?
             /// Whether rows that are not shown may matter: the first ones are left out, so others move when these do.
             let hasOffset: Bool
+            /// The fields of the form that count for this live query, and those that decide whether a row is shown; nil
+            /// for all of the form's.
+            let fields: Set<String>?
+            let deciding: Set<String>?
 
-            package init(condition: RowCondition? = nil, window: ListWindow? = nil, hasOffset: Bool = false) {
+            package init(
+                condition: RowCondition? = nil, window: ListWindow? = nil, hasOffset: Bool = false,
+                fields: Set<String>? = nil, deciding: Set<String>? = nil
+            ) {
                 self.condition = condition
                 self.window = window
                 self.hasOffset = hasOffset
+                self.fields = fields
+                self.deciding = deciding
             }
         }
 
@@ -130,6 +139,21 @@ extension AutomaticRules {
             return Site(form, guards, entry, rows ?? .unknown)
         }
 
+        /// Whether the live query may notice the change by the fields that it uses.
+        func uses(_ change: RowChange) -> Bool {
+            change.concerns(fields: form.fields) && change.concerns(fields: entry?.fields)
+        }
+
+        /// Whether the live query uses a field of the table.
+        func reads(_ field: String) -> Bool {
+            (form.fields?.contains(field) ?? true) && (entry?.fields?.contains(field) ?? true)
+        }
+
+        /// Whether a row that was not shown may be shown after the change, as far as the fields tell that it sets.
+        func mayEnter(_ change: RowChange) -> Bool {
+            form.mayEnter(change) && change.concerns(fields: entry?.deciding)
+        }
+
         /// Whether a row with this image may be one of the site's.
         func mayHold(_ image: JSONObject) -> Bool {
             satisfiesGuards(image) && entry?.condition?.mayHold(image) ?? true
@@ -159,7 +183,7 @@ extension AutomaticRules {
 
         /// Whether the change may concern the site's rows.
         func isConcerned(by change: RowChange) -> Bool {
-            guard change.concerns(fields: form.fields) else { return false }
+            guard uses(change) else { return false }
             guard let rows = form.shown else { return change.images.contains(where: mayHold) }
             if let before = change.before {
                 if let key = rows.key(of: change), let shown {
@@ -168,7 +192,7 @@ extension AutomaticRules {
                     return true
                 }
             }
-            guard let after = change.after, form.mayEnter(change) else { return false }
+            guard let after = change.after, mayEnter(change) else { return false }
             return admits(Arrival(after, form))
         }
     }

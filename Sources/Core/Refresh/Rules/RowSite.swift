@@ -19,6 +19,8 @@ package final class RowSite: Sendable {
     package let isConditional: Bool
     /// The fields whose changes count; nil for all.
     package let fields: Set<String>?
+    /// Whether fewer fields count for a live query: those that the values of its variables name.
+    package let namesFields: Bool
 
     /// Rows of which the result shows each. One that it does not show matters only once it enters.
     package struct Shown: Sendable {
@@ -67,7 +69,7 @@ package final class RowSite: Sendable {
 
     package init(
         id: ID, table: String, guardFields: [String], boundField: String? = nil, shown: Shown? = nil,
-        isConditional: Bool = false, fields: Set<String>?
+        isConditional: Bool = false, fields: Set<String>?, namesFields: Bool = false
     ) {
         self.id = id
         self.table = table
@@ -76,6 +78,7 @@ package final class RowSite: Sendable {
         self.shown = shown
         self.isConditional = isConditional
         self.fields = fields
+        self.namesFields = namesFields
     }
 
     /// The fields by whose values a change is compared with guards and bound values.

@@ -131,42 +131,48 @@ struct SiteIndex: Sendable {
         _ change: RowChange, member: (Int32) -> AutomaticRules.Site, found: (Int32, Certainty) -> Void
     ) -> Bool {
         guard change.concerns(fields: form.fields) else { return false }
+        /// Whether the fields that the live query's variables name let it notice the change.
+        func uses(_ slot: Int32) -> Bool { !form.namesFields || member(slot).uses(change) }
         func foundProbably(_ slot: Int32) { found(slot, .probable) }
+        func foundShown(_ slot: Int32) { if uses(slot) { found(slot, .probable) } }
+        let isSure = !form.isConditional && !form.namesFields
         guard let rows = form.shown else {
             return change.images.contains { image in
-                lookUp(image, isSure: !form.isConditional, { member($0).mayHold(image) }, foundProbably)
+                lookUp(image, isSure: isSure, { uses($0) && member($0).mayHold(image) }, foundProbably)
             }
         }
         if let before = change.before {
             if let key = rows.key(of: change) {
-                shown.forEach(key, foundProbably)
-                matchUnshown(before, member, found)
-            } else if lookUp(
-                before, isSure: !form.isConditional, { member($0).mayHold(before) }, foundProbably)
-            {
+                shown.forEach(key, foundShown)
+                matchUnshown(before, { uses($0) && member($0).mayHold(before) }, found)
+            } else if lookUp(before, isSure: isSure, { uses($0) && member($0).mayHold(before) }, foundProbably) {
                 return true
             }
         }
         guard let after = change.after, form.mayEnter(change) else { return false }
         let row = AutomaticRules.Arrival(after, form)
-        return lookUp(after, isSure: false, { member($0).admits(row) }, foundProbably)
+        func admits(_ slot: Int32) -> Bool {
+            let site = member(slot)
+            return (!form.namesFields || site.uses(change) && site.mayEnter(change)) && site.admits(row)
+        }
+        return lookUp(after, isSure: false, admits, foundProbably)
     }
 
     /// The most live queries that are asked one by one.
     private static let askedMax = 64
 
     /// Finds the live queries that may show any row.
+    /// - Parameter accepts: whether a live query may hold the row before.
     private func matchUnshown(
-        _ before: JSONObject, _ member: (Int32) -> AutomaticRules.Site, _ found: (Int32, Certainty) -> Void
+        _ before: JSONObject, _ accepts: (Int32) -> Bool, _ found: (Int32, Certainty) -> Void
     ) {
         if unshown.isEmpty { return }
         let certainty: Certainty = form.comparedFields.contains { before[$0] != nil } ? .probable : .possible
         if unshown.count <= Self.askedMax {
-            for slot in unshown where member(slot).mayHold(before) { found(slot, certainty) }
+            for slot in unshown where accepts(slot) { found(slot, certainty) }
         } else {
             _ = lookUp(
-                before, isSure: false, { unshown.contains($0) && member($0).mayHold(before) },
-                { found($0, certainty) })
+                before, isSure: false, { unshown.contains($0) && accepts($0) }, { found($0, certainty) })
         }
     }
 

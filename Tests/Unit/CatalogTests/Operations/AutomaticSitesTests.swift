@@ -180,6 +180,82 @@ import Testing
         #expect(try Self.isConcerned(operation, sent, RowChange(table: "lot", before: nil, after: row)) == isConcerned)
     }
 
+    /// Whether an update of a row that the list does not show concerns it. Fields count that the filter names.
+    @Test(
+        arguments: [
+            (["size": ["gt": 3]], "size", true), (["size": ["gt": 3]], "code", false),
+            (["code": ["eq": "x"]], "code", true), (["_not": ["kind": ["eq": "OPEN"]]], "kind", true),
+            (["_not": ["kind": ["eq": "OPEN"]]], "code", false), (nil, "size", false), (nil, "title", true),
+            (["owner": ["name": ["eq": "Ann"]]], "ownerUid", true), (["owner": ["name": ["eq": "Ann"]]], "size", false),
+        ] as [(JSONValue?, String, Bool)])
+    func onlyFieldsThatAFilterFromAVariableNamesCount(filter: JSONValue?, field: String, isConcerned: Bool) throws {
+        let operation = try Self.operation(
+            "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, orderBy: [{title: ASC}]) { id title } }")
+        let sent = try operation.coerce(filter.map { ["f": $0] } ?? [:])
+        let change = RowChange(table: "lot", before: [:], after: [:], changed: [field])
+        #expect(try Self.isConcerned(operation, sent, change) == isConcerned)
+    }
+
+    /// A row of a table that a filter names counts by the fields that the filter names of it.
+    @Test(arguments: [("amount", true), ("lotId", true), ("byUid", false)])
+    func onlyFieldsOfRelatedRowsThatAFilterNamesCount(field: String, isConcerned: Bool) throws {
+        let operation = try Self.operation(
+            "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, orderBy: [{id: ASC}]) { id } }")
+        let sent = try operation.coerce(["f": ["bids_on_lot": ["exist": ["amount": ["gt": 3]]]]])
+        let change = RowChange(table: "bid", before: [:], after: [:], changed: [field])
+        #expect(try Self.isConcerned(operation, sent, change) == isConcerned)
+    }
+
+    /// The same table is read at another place of the query, by other fields.
+    @Test(
+        arguments: [
+            #"lots(where: $f, orderBy: [{owner: {name: ASC}}]) { id }"#,
+            "lots(where: $f, orderBy: [{id: ASC}]) { id } people { _count }",
+            "lots(where: $f, distinct: true, orderBy: [{id: ASC}]) { id owner { name } }",
+        ])
+    func fieldsThatAFilterNamesCountBesideOthersOfTheTable(fields: String) throws {
+        let schema = Self.schema.replacing("name: String! }", with: "name: String! city: String }")
+        let project = Project(
+            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
+            connectors: [
+                ConnectorSource(
+                    id: "main",
+                    files: [
+                        SourceFile(
+                            path: "main.gql", text: "query Q($f: Lot_Filter) @auth(level: PUBLIC) { \(fields) }")
+                    ])
+            ], automaticRefresh: .init(mode: .all))
+        let operation = try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
+        let sent = try operation.coerce(["f": ["owner": ["city": ["eq": "x"]]]])
+        let change = RowChange(table: "person", before: [:], after: [:], changed: ["city"])
+        #expect(try Self.isConcerned(operation, sent, change))
+    }
+
+    /// A view is read only if the filter names it.
+    @Test(
+        arguments: [
+            (["kind": ["eq": "OPEN"]], false), (["riches_on_lot": ["exist": ["amount": ["gt": 3]]]], true),
+        ] as [(JSONValue, Bool)])
+    func aFilterFromAVariableReadsTheViewsThatItNames(filter: JSONValue, isConcerned: Bool) throws {
+        var project = Project(
+            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.viewSchema)],
+            connectors: [
+                ConnectorSource(
+                    id: "main",
+                    files: [
+                        SourceFile(
+                            path: "main.gql",
+                            text: "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, limit: 9) { id } }")
+                    ])
+            ], automaticRefresh: .init(mode: .all))
+        let texts = try Catalog.compile(project).sqlTexts.map(\.text)
+        project.sqlReads = SQLReads(
+            Dictionary(uniqueKeysWithValues: texts.map { ($0, Self.finding(["bid": ["amount", "lot_id"]])) }))
+        let operation = try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
+        let change = RowChange(table: "bid", before: nil, after: [:])
+        #expect(try Self.isConcerned(operation, try operation.coerce(["f": filter]), change) == isConcerned)
+    }
+
     private static func isConcerned(
         _ operation: StoredOperation, _ variables: JSONObject, _ change: RowChange
     ) throws -> Bool {
@@ -308,7 +384,7 @@ import Testing
             query Off @auth(level: PUBLIC) { _select(sql: "SELECT 2", params: []) }
             """)
         #expect(catalog.sqlTexts.map(\.text) == [#"SELECT NULL::uuid, NULL::"kind", '$3', NULL::text[]"#])
-        #expect(catalog.sqlTexts.first?.readers == [OperationReference(connector: "main", operation: "Q")])
+        #expect(catalog.sqlTexts.first?.operations == [OperationReference(connector: "main", operation: "Q")])
     }
 
     @Test func aVariableThatIsNotSentGuardsNothing() throws {

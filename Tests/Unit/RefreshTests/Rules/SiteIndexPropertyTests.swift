@@ -13,7 +13,7 @@ import Testing
 
     private static func site(
         _ operation: String, _ number: Int, _ table: String, _ guards: [String], bound: String? = nil,
-        isShown: Bool = false, isConditional: Bool = false
+        isShown: Bool = false, isConditional: Bool = false, namesFields: Bool = false
     ) -> RowSite {
         RowSite(
             id: .init(operation: RefreshFixture.operation(operation), version: RefreshFixture.version, number: number),
@@ -21,7 +21,7 @@ import Testing
             shown: isShown
                 ? RowSite.Shown(
                     key: ["k"], deciding: ["a", "k", "o"], order: [.init(field: "o", kind: .number)]) : nil,
-            isConditional: isConditional, fields: number == 2 ? nil : ["a", "b", "k", "o"])
+            isConditional: isConditional, fields: number == 2 ? nil : ["a", "b", "k", "o"], namesFields: namesFields)
     }
 
     private static let values = ["u", "v", "1"]
@@ -49,14 +49,21 @@ import Testing
         site("S", 0, "x", [], isShown: true, isConditional: true),
         site("S", 2, "y", ["a", "b"], isShown: true, isConditional: true),
         site("S", 3, "z", ["a"], isConditional: true),
+        site("T", 0, "x", ["a"], namesFields: true),
+        site("T", 2, "y", [], bound: "c", isShown: true, namesFields: true),
+        site("T", 3, "z", ["b"], isShown: true, isConditional: true, namesFields: true),
     ]
 
     private static func value(_ random: inout SeededRandom) -> JSONValue {
         ["u", "v", .int(1), .null].randomElement(using: &random) ?? .null
     }
 
+    private static func named(_ random: inout SeededRandom) -> Set<String> {
+        Set(fields.filter { _ in Bool.random(using: &random) })
+    }
+
     private static func rules(_ random: inout SeededRandom) -> QueryRules {
-        let operation = ["P", "Q", "R", "S"].randomElement(using: &random) ?? "P"
+        let operation = ["P", "Q", "R", "S", "T"].randomElement(using: &random) ?? "P"
         let chosen = sites.filter { $0.id.operation.operation == operation }
         let automatic = AutomaticRules(
             sites: chosen.map { site in
@@ -73,7 +80,9 @@ import Testing
                             condition: site.isConditional && Bool.random(using: &random) ? condition(&random) : nil,
                             window: site.shown == nil || Bool.random(using: &random)
                                 ? nil : ListWindow(limit: 1, isDescending: [Bool.random(using: &random)]),
-                            hasOffset: site.shown != nil && Int.random(in: 0..<6, using: &random) == 0))
+                            hasOffset: site.shown != nil && Int.random(in: 0..<6, using: &random) == 0,
+                            fields: site.namesFields ? named(&random) : nil,
+                            deciding: site.namesFields && site.shown != nil ? named(&random) : nil))
             }, mayReadAnything: Int.random(in: 0..<12, using: &random) == 0)
         return QueryRules(triggers: [], lookupKeys: [], everyMs: nil, automatic: automatic, request: .null)
     }
