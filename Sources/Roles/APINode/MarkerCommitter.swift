@@ -9,14 +9,15 @@ import Pacing
 package import Postgres
 package import RoleMachines
 
-/// Commits the markers that `MarkerSchedule` decides, as a mutation commits its event: a row of the outbox, which the
-/// publisher then appends to the shards' streams. So the time of commit and publication is part of what they measure.
+/// Commits the markers that `MarkerSchedule` decides, as a mutation commits its event: in the outbox, from where it is
+/// appended to the shards' streams. So the time of commit and publication is part of what they measure.
 package final class MarkerCommitter: Sendable {
     private let schedule: MarkerSchedule
     private let pool: PostgresPool
     private let catalogs: ServedCatalogs
     private let publisher: EventPublisher
     private let overrideList: OverrideList
+    private let outbox: OutboxKind
     private let nodes: @Sendable () async -> [NodeRecordPayload]?
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
@@ -25,7 +26,8 @@ package final class MarkerCommitter: Sendable {
     /// - Parameter nodes: reads the node list; nil if it cannot be read.
     package init(
         schedule: MarkerSchedule, pool: PostgresPool, catalogs: ServedCatalogs, publisher: EventPublisher,
-        overrideList: OverrideList, nodes: @escaping @Sendable () async -> [NodeRecordPayload]?,
+        overrideList: OverrideList, outbox: OutboxKind = .table,
+        nodes: @escaping @Sendable () async -> [NodeRecordPayload]?,
         makeUUID: @escaping @Sendable () -> String, logger: Logger
     ) {
         self.schedule = schedule
@@ -33,6 +35,7 @@ package final class MarkerCommitter: Sendable {
         self.catalogs = catalogs
         self.publisher = publisher
         self.overrideList = overrideList
+        self.outbox = outbox
         self.nodes = nodes
         self.makeUUID = makeUUID
         self.logger = logger
@@ -67,9 +70,9 @@ package final class MarkerCommitter: Sendable {
             dueAtMs: dueMs, id: makeUUID(), rules: catalogs.snapshot, overrides: overrideList.overrides,
             shardCount: overrideList.shardCount, nowMs: overrideList.nowMs())
         guard let marker else { return }
-        _ = try await pool.transaction([marker.row.insertion])
+        _ = try await pool.transaction([marker.row.insertion(into: outbox)])
         metrics.committed.increment()
-        publisher.publish(marker)
+        if outbox == .table { publisher.publish(marker) }
     }
 }
 

@@ -22,6 +22,7 @@ package final class MutationService: Sendable {
     private let publisher: EventPublisher
     private let overrideList: OverrideList
     private let inFlightMax: Int
+    private let outbox: OutboxKind
     private let recorder: NodeRecorder?
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
@@ -32,7 +33,7 @@ package final class MutationService: Sendable {
 
     package init(
         catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, overrideList: OverrideList,
-        inFlightMax: Int,
+        inFlightMax: Int, outbox: OutboxKind = .table,
         makeUUID: @escaping @Sendable () -> String, recorder: NodeRecorder? = nil,
         logger: Logger = Logger(label: "freshet.api")
     ) {
@@ -43,6 +44,7 @@ package final class MutationService: Sendable {
         self.publisher = publisher
         self.overrideList = overrideList
         self.inFlightMax = inFlightMax
+        self.outbox = outbox
         self.makeUUID = makeUUID
     }
 
@@ -67,7 +69,8 @@ package final class MutationService: Sendable {
         if isTraced { recorder?.received(trace, reference, parentSpan: resolved.parentSpan) }
         let served = catalogs.begin()
         let targets = targets(of: reference, served)
-        let lifecycle = MutationLifecycle(of: reference, targets: targets, begunUnder: served.loadedDeployment)
+        let lifecycle = MutationLifecycle(
+            of: reference, targets: targets, begunUnder: served.loadedDeployment, outbox: outbox)
         let outcome: MutationExecutor.Outcome
         do throws(RequestError) {
             outcome = try await ServiceContext.within(own) {

@@ -229,7 +229,6 @@ extension OutboxRow {
     /// Reads a row of a statement that selects id, shards and event.
     init?(taken row: Row) {
         guard let id = row.string(0), let shards = row.string(1), let event = row[2] else { return nil }
-        let numbers = shards.dropFirst().dropLast().split(separator: ",").compactMap { Int($0) }
-        self.init(id: id, shards: numbers.map(ShardID.init), event: event)
+        self.init(id: id, shards: Self.shards(shards), event: event)
     }
 }

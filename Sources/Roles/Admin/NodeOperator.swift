@@ -134,6 +134,10 @@ package struct NodeOperator: Sendable {
     }
 
     private func dropSlot() async throws(RequestError) -> String {
+        if parts.components.slot.holdsOwnEvents {
+            throw RequestError(
+                .badRequest, "mutations leave their events in the log: set outbox.kind to table on all nodes first")
+        }
         let set = catalogs.set
         guard set.current.catalog.captured == nil else {
             throw RequestError(

@@ -3,6 +3,12 @@ import RoleMachines
 
 /// The slot as operators see it, and its end.
 extension ChangeSlot {
+    /// A position as Postgres writes it.
+    package static func text(_ position: UInt64) -> String {
+        String(position >> 32, radix: 16, uppercase: true) + "/"
+            + String(position & 0xFFFF_FFFF, radix: 16, uppercase: true)
+    }
+
     private static let publishedTables = Statement(
         """
         SELECT p.pubname, CASE WHEN t.schemaname = current_schema() THEN t.tablename::text

@@ -11,12 +11,14 @@ package final class ChangeSlot: Sendable {
     private static let createTimeoutMs = 30_000
 
     let pool: PostgresPool
+    /// Whether mutations of the node leave their events in the log alone.
+    package let holdsOwnEvents: Bool
     private let namespace: String
     private let resolved: Mutex<String?>
 
-    /// - Parameters:
-    ///   - name: nil: it follows from the names of the database and the broker's key namespace.
-    package init(name: String?, namespace: String, pool: PostgresPool) {
+    /// - Parameter name: nil: it follows from the names of the database and the broker's key namespace.
+    package init(name: String?, namespace: String, pool: PostgresPool, holdsOwnEvents: Bool = false) {
+        self.holdsOwnEvents = holdsOwnEvents
         self.pool = pool
         self.namespace = namespace
         resolved = Mutex(name)
@@ -78,7 +80,8 @@ package final class ChangeSlot: Sendable {
                 SELECT FROM pg_trigger WHERE tgrelid = to_regclass(quote_ident(name)) AND NOT tgisinternal
                     AND tgtype & 18 = 18
                 UNION ALL SELECT FROM pg_attribute
-                WHERE attrelid = to_regclass(quote_ident(name)) AND attgenerated <> ''))
+                WHERE attrelid = to_regclass(quote_ident(name)) AND attgenerated <> '')),
+            c.carries_events
         FROM (SELECT) AS one LEFT JOIN pg_replication_slots s ON s.slot_name = $1::text
         LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid
         LEFT JOIN freshet.change_slots c ON c.slot = $1::text
@@ -118,7 +121,7 @@ package final class ChangeSlot: Sendable {
         let record = row.string(12).map {
             TailerMachine.Inspection.Record(
                 incarnation: $0, confirmable: UInt64(row.int(13) ?? 0), published: Set(list(16)),
-                publications: row.string(17) ?? "")
+                publications: row.string(17) ?? "", carriesEvents: row.bool(23) == true)
         }
         let inspection = TailerMachine.Inspection(
             obstacle: obstacle(row), slot: slot, record: record, published: Set(tables).subtracting(list(4)),
@@ -182,17 +185,19 @@ package final class ChangeSlot: Sendable {
 
     private static let recording = Statement(
         """
-        UPDATE freshet.change_slots SET confirmable = greatest(confirmable, $2::pg_lsn), published = $4::text[]
+        UPDATE freshet.change_slots SET reached = greatest(reached, $2::pg_lsn), published = $4::text[],
+            confirmable = CASE WHEN $5::boolean THEN greatest(confirmable, $2::pg_lsn) ELSE confirmable END
         WHERE slot = $1::text AND incarnation = $3::uuid RETURNING slot
         """)
 
-    /// Records that the slot may be confirmed up to a position, and the tables that were published.
+    /// Records that the log is published up to a position, and the tables that were published.
     /// - Returns: false if the record has another incarnation.
     func record(
-        _ position: UInt64, incarnation: String, published: [String]
+        _ record: TailerMachine.PositionRecord, incarnation: String, published: [String]
     ) async throws(PostgresError) -> Bool {
         let parameters: [Parameter] = [
-            .text(name), .text(Self.text(position)), .text(incarnation), .text(PostgresArray.literal(published)),
+            .text(name), .text(Self.text(record.position)), .text(incarnation),
+            .text(PostgresArray.literal(published)), .text(record.isConfirmable ? "true" : "false"),
         ]
         return try await !run(Self.recording, parameters).rows.isEmpty
     }
@@ -223,6 +228,7 @@ package final class ChangeSlot: Sendable {
         VALUES ($1::text, $2::uuid, '0/0', (SELECT coalesce(string_agg(oid::text, ',' ORDER BY oid), '')
             FROM pg_publication WHERE pubname IN ('freshet_changes', 'freshet_outbox')))
         ON CONFLICT (slot) DO UPDATE SET incarnation = excluded.incarnation, confirmable = excluded.confirmable,
+            reached = DEFAULT,
             publications = excluded.publications, published = DEFAULT, signed_at = DEFAULT
         """)
 
@@ -280,12 +286,6 @@ package final class ChangeSlot: Sendable {
         let results = try await pool.transaction([(statement, parameters)])
         guard let result = results.first else { throw PostgresError(.unsupported, "a statement without a result") }
         return result
-    }
-
-    /// A position as Postgres writes it.
-    package static func text(_ position: UInt64) -> String {
-        String(position >> 32, radix: 16, uppercase: true) + "/"
-            + String(position & 0xFFFF_FFFF, radix: 16, uppercase: true)
     }
 }
 

@@ -25,7 +25,8 @@ extension ChangeTailer {
             logger.notice(
                 "every query that refreshes by the log runs again, because changes may have been missed",
                 metadata: ["reason": "\(reason)", "slot": "\(slot.name)"])
-        case .published(let transactions, let changes, let committedAtMs):
+        case .published(let transactions, let changes, let events, let committedAtMs):
+            metrics.events.increment(by: Int64(events))
             metrics.transactions.increment(by: Int64(transactions))
             metrics.changes.increment(by: Int64(changes))
             metrics.delay.recordMilliseconds(max(0, overrideList.nowMs() - committedAtMs))
@@ -48,7 +49,7 @@ extension ChangeTailer {
             // The slot is not looked at any more.
             latestInspection.withLock { $0 = nil }
             metrics.sawNothing()
-            logger.info("no query refreshes by the database's log")
+            logger.info("no query refreshes by the database's log, and no events are in it")
         case .standby(let pid):
             logger.info(
                 "another node reads the database's log", metadata: ["pid": "\(pid)", "slot": "\(slot.name)"])

@@ -1,14 +1,16 @@
+import APINode
 package import Broker
 package import Catalog
 import ChangeCapture
 import Clocks
 package import Cluster
 package import Execution
-import LiveModel
+package import LiveModel
 package import Logging
 import Metrics
 import Migrations
 package import Postgres
+package import Recording
 package import RoleMachines
 import Sharding
 package import Streams
@@ -23,6 +25,7 @@ package final class ChangeTailer: Sendable {
 
     /// The knowledge of the machine, made once for a state of the catalogs.
     fileprivate struct Known {
+        let writesEvents: Bool
         var snapshot: ServedCatalogs.Snapshot?
         var knowledge: TailerMachine.Knowledge?
         var layout = ChangeSlot.Layout()
@@ -37,22 +40,25 @@ package final class ChangeTailer: Sendable {
     private let streams: EventStreams
     private let streamSettings: ReplicationStream.Settings
     private let machine: Mutex<TailerMachine>
-    private let known = Mutex(Known())
+    private let known: Mutex<Known>
     private let reading = Mutex<(id: TailerMachine.CallID, stream: ReplicationStream)?>(nil)
     let latestInspection = Mutex<TailerMachine.Inspection.Slot?>(nil)
     private let makeUUID: @Sendable () -> String
     private let loadCatalogs: @Sendable () async -> Void
+    private let recorder: NodeRecorder?
     let logger: Logger
     let metrics = TailerMetrics()
 
     /// - Parameters:
     ///   - configuration: of the database; the reader has a connection of its own.
     ///   - eventsLengthMax: the entries that an events stream keeps at least.
+    ///   - outbox: where the node's own mutations leave their events.
     ///   - loadCatalogs: loads the versions now in service into `catalogs`.
     package init(
         broker: any Broker, configuration: PostgresConfiguration, slot: ChangeSlot, catalogs: ServedCatalogs,
         overrideList: OverrideList, settings: TailerMachine.Settings, streamSettings: ReplicationStream.Settings,
-        eventsLengthMax: Int = 100_000, makeUUID: @escaping @Sendable () -> String,
+        eventsLengthMax: Int = 100_000, outbox: OutboxKind = .table, recorder: NodeRecorder? = nil,
+        makeUUID: @escaping @Sendable () -> String,
         loadCatalogs: @escaping @Sendable () async -> Void = {}, logger: Logger
     ) {
         self.broker = broker
@@ -64,6 +70,8 @@ package final class ChangeTailer: Sendable {
         self.makeUUID = makeUUID
         self.loadCatalogs = loadCatalogs
         self.logger = logger
+        self.recorder = recorder
+        known = Mutex(Known(writesEvents: outbox == .wal))
         streams = EventStreams(keys: broker.keys, shardCount: overrideList.shardCount, lengthMax: eventsLengthMax)
         machine = Mutex(TailerMachine(settings: settings, shardCount: overrideList.shardCount))
     }
@@ -116,7 +124,10 @@ package final class ChangeTailer: Sendable {
         }
     }
 
-    private var rules: (any CapturingRules)? { catalogs.snapshot.set.captured }
+    private var rules: TailerMachine.Rules {
+        let snapshot = catalogs.snapshot
+        return TailerMachine.Rules(captured: snapshot.set.captured, publishing: snapshot)
+    }
 
     // MARK: Effects
 
@@ -162,6 +173,9 @@ package final class ChangeTailer: Sendable {
             }
         case .append(let call, let publications):
             broker.append(streams.appends(of: publications)) { [self] answer in
+                if let recorder, recorder.awaitsPublication, case .success = answer {
+                    for publication in publications { recorder.published(publication.row.id, to: publication.shards) }
+                }
                 change { $0.appended(call, answer.map { _ in }.mapError { StepFailure("\($0)") }, nowMs: $1) }
             }
         case .confirmOverrides(let call):
@@ -170,10 +184,10 @@ package final class ChangeTailer: Sendable {
                 let rules = rules
                 change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: $1) }
             }
-        case .record(let call, let incarnation, let position, let published):
+        case .record(let call, let incarnation, let record, let published):
             Task {
                 let answer = await attempt {
-                    try await slot.record(position, incarnation: incarnation, published: published)
+                    try await slot.record(record, incarnation: incarnation, published: published)
                 }
                 change { $0.recorded(call, answer, nowMs: $1) }
             }
@@ -251,14 +265,15 @@ extension ChangeTailer.Known {
     fileprivate mutating func remember(_ snapshot: ServedCatalogs.Snapshot) {
         self.snapshot = snapshot
         number += 1
-        knowledge = snapshot.set.captured.map { captured in
-            TailerMachine.Knowledge(
-                number: number, loadedDeployment: snapshot.loadedDeployment,
-                tables: CapturedTables(
-                    namespace: layout.namespace, tables: captured.tables, recordedFields: captured.recordedFields,
-                    partitioned: layout.partitioned, derived: layout.derived),
-                heedsMutations: captured.heedsMutations)
-        }
+        let captured = snapshot.set.captured
+        knowledge = TailerMachine.Knowledge(
+            number: number, loadedDeployment: snapshot.loadedDeployment,
+            tables: CapturedTables(
+                namespace: layout.namespace, tables: captured?.tables ?? [],
+                recordedFields: captured?.recordedFields ?? [:], partitioned: layout.partitioned,
+                derived: layout.derived),
+            heedsMutations: captured?.heedsMutations ?? true, readsChanges: captured != nil,
+            writesEvents: writesEvents)
     }
 }
 

@@ -9,16 +9,18 @@ struct EventDraft: Sendable {
     private let variables: JSONObject
     private let auth: Auth?
     private let clock: ServiceClock
+    private let outbox: OutboxKind
 
     init(
         _ envelope: MutationExecutor.Envelope, operation: OperationReference, variables: JSONObject, auth: Auth?,
-        clock: ServiceClock
+        clock: ServiceClock, outbox: OutboxKind
     ) {
         self.envelope = envelope
         self.operation = operation
         self.variables = variables
         self.auth = auth
         self.clock = clock
+        self.outbox = outbox
     }
 
     /// Returns the event to insert just before the commit.
@@ -31,7 +33,7 @@ struct EventDraft: Sendable {
             committedAtMs: clock.nowMs(), isTraced: envelope.isTraced)
         return InsertedEvent(
             event, envelope.shards, loadedDeployment: envelope.loadedDeployment,
-            hasImages: hasImages && event.rows != nil)
+            hasImages: hasImages && event.rows != nil, into: outbox)
     }
 }
 
@@ -47,17 +49,19 @@ struct InsertedEvent: Sendable {
     private let form: Form
     let insertion: PostgresStep
 
-    init(_ event: MutationEvent, _ shards: [ShardID], loadedDeployment: Int64, hasImages: Bool) {
+    init(
+        _ event: MutationEvent, _ shards: [ShardID], loadedDeployment: Int64, hasImages: Bool, into outbox: OutboxKind
+    ) {
         guard hasImages else {
             let row = OutboxRow(event, shards: shards)
             form = .whole(row)
-            insertion = row.insertion(loadedDeployment: loadedDeployment)
+            insertion = row.insertion(loadedDeployment: loadedDeployment, into: outbox)
             return
         }
         let (head, tail) = event.encodedParts
         form = .parts(event, shards, head: head, tail: tail)
         insertion = OutboxRow.insertion(
-            of: event, head: head, tail: tail, shards: shards, loadedDeployment: loadedDeployment)
+            of: event, head: head, tail: tail, shards: shards, loadedDeployment: loadedDeployment, into: outbox)
     }
 
     /// Returns the row as inserted.

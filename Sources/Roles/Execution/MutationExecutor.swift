@@ -58,16 +58,19 @@ package final class MutationExecutor: Sendable {
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
     let idempotency: KeyedMutation.Settings
+    private let outbox: OutboxKind
     private let statements = StatementCache()
 
     /// - Parameters:
     ///   - resolvers: nil where no operation has custom resolvers.
     ///   - embeddings: nil where no operation needs embeddings.
+    ///   - outbox: where events are left.
     package init(
         pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String,
         resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil,
-        idempotency: KeyedMutation.Settings = .init()
+        idempotency: KeyedMutation.Settings = .init(), outbox: OutboxKind = .table
     ) {
+        self.outbox = outbox
         self.idempotency = idempotency
         self.resolvers = resolvers
         self.embeddings = embeddings
@@ -96,7 +99,7 @@ package final class MutationExecutor: Sendable {
         // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         let draft = EventDraft(
-            envelope, operation: operation.reference, variables: variables, auth: auth, clock: clock)
+            envelope, operation: operation.reference, variables: variables, auth: auth, clock: clock, outbox: outbox)
         if operation.isStepwise {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,

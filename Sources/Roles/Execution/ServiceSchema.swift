@@ -52,8 +52,15 @@ package enum ServiceSchema {
                 confirmable pg_lsn NOT NULL,
                 signed_at timestamptz,
                 published text[] NOT NULL DEFAULT '{}',
-                publications text NOT NULL DEFAULT ''
+                publications text NOT NULL DEFAULT '',
+                carries_events boolean NOT NULL DEFAULT false,
+                reached pg_lsn NOT NULL DEFAULT '0/0'
             );
+        END IF;
+        IF NOT EXISTS (SELECT FROM pg_attribute
+                WHERE attrelid = 'freshet.change_slots'::regclass AND attname = 'reached') THEN
+            ALTER TABLE freshet.change_slots ADD COLUMN carries_events boolean NOT NULL DEFAULT false,
+                ADD COLUMN reached pg_lsn NOT NULL DEFAULT '0/0';
         END IF;
         IF to_regclass('freshet.idempotency_keys') IS NULL THEN
             CREATE TABLE IF NOT EXISTS freshet.idempotency_keys (

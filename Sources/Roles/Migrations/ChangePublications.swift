@@ -13,13 +13,17 @@ package enum ChangePublications {
     package static let outbox = "freshet_outbox"
 
     /// Makes the publications publish what the queries read that refresh by the log; further tables stay published.
-    /// - Parameter reads: nil: nothing is done.
+    /// - Parameters:
+    ///   - reads: nil if no query refreshes by the log.
+    ///   - holdsEvents: whether mutations leave their events in the log. Without both, nothing is done.
     /// - Returns: what was done, one line each.
     /// - Throws: `PostgresError`, for example if the role does not own a table.
-    package static func publish(_ reads: CapturedReads?, _ pool: PostgresPool) async throws -> [String] {
-        guard let reads else { return [] }
+    package static func publish(
+        _ reads: CapturedReads?, holdsEvents: Bool = false, _ pool: PostgresPool
+    ) async throws -> [String] {
+        guard reads != nil || holdsEvents else { return [] }
         try await pool.script(ServiceSchema.sql)
-        let statements = try await plan(reads, pool)
+        let statements = try await plan(reads, holdsEvents: holdsEvents, pool)
         if statements.isEmpty { return [] }
         try await pool.script((["BEGIN"] + statements.map(\.sql) + ["COMMIT"]).joined(separator: ";\n"))
         return statements.map(\.summary)
@@ -27,9 +31,10 @@ package enum ChangePublications {
 
     /// Returns what `publish` would do.
     package static func plan(
-        _ reads: CapturedReads?, _ pool: PostgresPool
+        _ reads: CapturedReads?, holdsEvents: Bool = false, _ pool: PostgresPool
     ) async throws -> [(summary: String, sql: String)] {
-        guard let tables = reads?.tableNames else { return [] }
+        guard reads != nil || holdsEvents else { return [] }
+        let tables = reads?.tableNames ?? []
         let found = try await pool.query(
             """
             SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = 'freshet_changes'),

@@ -16,6 +16,7 @@ extension NodeContext {
         tailer.batchMax = settings.tailer.batchMax
         tailer.queueMax = settings.tailer.queueMax
         tailer.queuedChangesMax = settings.tailer.queuedChangesMax
+        tailer.queuedBytesMax = settings.tailer.queuedBytesMax
         return tailer
     }
 

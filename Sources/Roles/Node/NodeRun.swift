@@ -58,6 +58,10 @@ struct NodeRun {
             tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
             if let keySweeper = roles.keySweeper { tasks.add { await keySweeper.run() } }
             if let markers = roles.markers { tasks.add { await markers.run() } }
+            if node.writesEventsToLog {
+                let everyMs = node.settings.tailer.inspectMs
+                tasks.add { [slot = roles.slot] in await slot.prepareForEvents(everyMs: everyMs) }
+            }
         }
     }
 

@@ -130,6 +130,7 @@ package final class ServiceNode: Sendable {
         parts.push("tasks") { _ in network.tasks.cancel() }
         let roles = NodeRoles.open(
             node, cluster, storage, execution, network, access.authenticator(cluster.revocations), parts)
+        try await EventLogGate(slot: roles.slot).pass(node, gate)
         let readiness = NodeReadiness(
             phase: node.phase, membership: cluster.membership, probe: openProbe(storage, roles))
         let administered = AdministeredNode(

@@ -1,6 +1,9 @@
 import ArgumentParser
 import Chaos
 import Foundation
+import LiveModel
+
+extension OutboxKind: ExpressibleByArgument {}
 
 @main
 struct ChaosCommand: AsyncParsableCommand {
@@ -47,6 +50,9 @@ struct ChaosCommand: AsyncParsableCommand {
             """)
     var outside = false
 
+    @Option(help: ArgumentHelp("Where mutations leave their events: table or wal.", valueName: "kind"))
+    var outbox = OutboxKind.table
+
     @Flag(help: "Print the report as JSON; the text goes to standard error.")
     var json = false
 
@@ -77,6 +83,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.mutationsPerSecond = rate
         options.only = Set(only)
         options.writesOutside = outside
+        options.outbox = outbox.rawValue
         options.settleMs = settle * 1_000
         let run = ChaosRun(options)
         Self.printError("seed \(seed), \(minutes) minutes, logs in \(folder)")

@@ -31,8 +31,9 @@ struct MutationWaitTests {
     }
 
     /// Many times over: after the wait, the list shows the change, without any further wait.
-    @Test func aLiveQueryShowsAMutationAfterTheWait() async throws {
+    @Test(arguments: ["table", "wal"]) func aLiveQueryShowsAMutationAfterTheWait(outbox: String) async throws {
         try await Cluster.with { cluster in
+            cluster.environment["FRESHET_OUTBOX_KIND"] = outbox
             let back = try await cluster.start(roles: "api,worker")
             let front = try await cluster.start(roles: "api,gateway")
             let auctions = AuctionsConnector(at: "\(front.address)", cache: .memory())

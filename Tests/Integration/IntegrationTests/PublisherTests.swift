@@ -64,7 +64,7 @@ struct PublisherTests {
                 id: UUID().uuidString, operation: PublisherTests.mutation, variables: [:], auth: .null,
                 keysWritten: [], traceID: "", committedAtMs: 0)
             let row = OutboxRow(event, shards: targets.shards)
-            _ = try await pool.transaction([row.insertion])
+            _ = try await pool.transaction([row.insertion(into: .table)])
             return row
         }
 

@@ -175,6 +175,29 @@ import Testing
         #expect(read.outboxEvents == [[0], [1], [2], [3]] && read.rows.all.isEmpty)
     }
 
+    @Test func eventsAndMarksOfTheLogAreToldWithTheirTransaction() throws {
+        var reader = try reader()
+        func message(_ prefix: String, _ text: String, isTransactional: Bool = true) -> ReplicationMessage {
+            .message(isTransactional: isTransactional, lsn: 1, prefix: prefix, content: Array(text.utf8))
+        }
+        // One outside of transactions is none of Freshet.
+        #expect(try reader.read(message("freshet.event", "x", isTransactional: false)) == nil)
+        #expect(try reader.read(.begin(commitLSN: 1, committedAtMs: 0, xid: 7)) == nil)
+        #expect(try reader.read(message("other", "x")) == nil)
+        #expect(try reader.read(message("freshet.event", "e1 {1,2}\n{}")) == nil)
+        #expect(try reader.read(message("freshet.mark", "")) == nil)
+        var read = try #require(try reader.read(.commit(endLSN: 2)))
+        #expect(read.loggedEvents == [OutboxRow(id: "e1", shards: [ShardID(1), ShardID(2)], event: Array("{}".utf8))])
+        #expect(read.isMark && !read.hasMoreEvents)
+        #expect(try reader.read(.begin(commitLSN: 3, committedAtMs: 0, xid: 8)) == nil)
+        for _ in 0...TransactionReader.outboxEventsMax {
+            #expect(try reader.read(message("freshet.event", "e {}\n{}")) == nil)
+        }
+        read = try #require(try reader.read(.commit(endLSN: 4)))
+        #expect(read.hasMoreEvents && read.loggedEvents.count == TransactionReader.outboxEventsMax && !read.isMark)
+        #expect(throws: TransactionReader.Mistake.self) { try reader.read(message("freshet.event", "e {}\n{}")) }
+    }
+
     @Test func messagesOutOfOrderAreRefused() throws {
         var reader = try reader()
         #expect(throws: TransactionReader.Mistake.self) { try reader.read(.commit(endLSN: 2)) }

@@ -7,21 +7,43 @@ import Testing
 
 @Suite struct EventDraftTests {
     private func draft(
-        _ shards: [ShardID], _ authReads: AuthReads = .nothing, recordedFields: [String: RecordedFields]? = nil
+        _ shards: [ShardID], _ authReads: AuthReads = .nothing, recordedFields: [String: RecordedFields]? = nil,
+        outbox: OutboxKind = .table
     ) -> EventDraft {
         EventDraft(
             .init(
                 eventID: "e", traceID: "t", shards: shards, authReads: authReads, recordedFields: recordedFields,
                 loadedDeployment: 5),
             operation: OperationReference(connector: "c", operation: "M"), variables: ["n": 1],
-            auth: Auth(uid: "ann", token: ["secret": "x"]), clock: ServiceClock { 7 })
+            auth: Auth(uid: "ann", token: ["secret": "x"]), clock: ServiceClock { 7 }, outbox: outbox)
+    }
+
+    /// The content of the log is read as the row.
+    @Test func anEventInTheLogHasItsRowBeforeIt() throws {
+        let inserted = draft([ShardID(3), ShardID(14)], outbox: .wal).event(keysWritten: [], rows: nil)
+        let row = inserted.row(nil)
+        #expect(inserted.insertion.statement.sql.contains("pg_logical_emit_message(true, 'freshet.event', $1::bytea)"))
+        guard case .binary(let content)? = inserted.insertion.parameters.first else {
+            Issue.record("\(inserted.insertion.parameters)")
+            return
+        }
+        #expect(OutboxRow(logMessage: content) == row)
+        let later = draft([], outbox: .wal).event(keysWritten: [], rows: nil)
+        #expect(later.insertion.statement.sql.contains("WHERE EXISTS (SELECT FROM freshet.deployments"))
+        #expect(OutboxRow(logMessage: later.row(nil).logHead + [1]).shards.isEmpty)
+    }
+
+    @Test(arguments: ["", "x", "a {1,x,2}\n{}", "\n", "id\n{"])
+    func aMessageOfOthersIsAnEventThatNobodyCanRead(text: String) {
+        let row = OutboxRow(logMessage: Array(text.utf8))
+        #expect((try? MutationEvent(encoded: row.event)) == nil)
     }
 
     @Test func theRowHoldsTheEventOfTheMutation() throws {
         let key = EntityKey(table: "Person", values: [.string("1")])
         let inserted = draft([ShardID(3), ShardID(4)]).event(keysWritten: [key], rows: nil)
         let (row, insertion) = (inserted.row(nil), inserted.insertion)
-        #expect(insertion.statement == row.insertion.statement)
+        #expect(insertion.statement == row.insertion(into: .table).statement)
         #expect(row.id == "e" && row.shards == [ShardID(3), ShardID(4)])
         let event = try MutationEvent(encoded: row.event)
         #expect(event.keysWritten == [key] && event.committedAtMs == 7 && event.traceID == "t")

@@ -65,6 +65,7 @@ import Testing
         "gateway.invalidationsPollMs": "Tests/Integration/IntegrationTests/SwiftSDKTests.swift",
         "admin.rule": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
         "admin.writeRule": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "outbox.kind": "Tests/Integration/IntegrationTests/EventLogTests.swift",
         "tailer.slot": "Tests/Integration/IntegrationTests/DatabaseLogTests.swift",
         "drain.delayMs": "Tests/Integration/IntegrationTests/ClusterTests.swift",
         "drain.sessionsMs": "Tests/Integration/IntegrationTests/OperatorTests.swift",

@@ -10,6 +10,12 @@ package struct CapturedTransaction: Sendable, Hashable {
     /// The events of the outbox rows that the transaction inserted, as far as the reader keeps them: it is then a
     /// mutation of Freshet, and its events tell some of the changes themselves.
     package let outboxEvents: [[UInt8]]
+    /// The events that the transaction left in the log alone, for the reader to publish (`OutboxKind.wal`).
+    package var loggedEvents: [OutboxRow] = []
+    /// Whether it left more of them than the reader keeps.
+    package var hasMoreEvents = false
+    /// Whether somebody waits for everything up to here.
+    package var isMark = false
 }
 
 /// Messages of `pgoutput` put together to transactions.
@@ -37,12 +43,17 @@ package struct TransactionReader: Sendable {
         let committedAtMs: Int64
         var rows = RowChanges()
         var outboxEvents: [[UInt8]] = []
+        var loggedEvents: [OutboxRow] = []
+        var hasMoreEvents = false
+        var isMark = false
     }
 
     /// The most tables whose form is remembered, partitions and forms of former versions included.
     package static let relationsMax = 10_000
     /// The most events of one transaction that are kept. A mutation has one; changes of others are then not covered.
     package static let outboxEventsMax = 4
+    /// The prefix of messages of those who wait until the log is published up to there.
+    package static let markPrefix = "freshet.mark"
 
     private var tables: CapturedTables
     private var relations: [UInt32: ReplicationMessage.Relation] = [:]
@@ -73,7 +84,8 @@ package struct TransactionReader: Sendable {
             open = nil
             return CapturedTransaction(
                 xid: done.xid, committedAtMs: done.committedAtMs, endLSN: endLSN, rows: done.rows,
-                outboxEvents: done.outboxEvents)
+                outboxEvents: done.outboxEvents, loggedEvents: done.loggedEvents, hasMoreEvents: done.hasMoreEvents,
+                isMark: done.isMark)
         case .relation(let relation): try learn(relation)
         case .insert(let id, let new):
             try append(id) { $0.insert(new) }
@@ -85,7 +97,9 @@ package struct TransactionReader: Sendable {
                 let name = try relation(id).name
                 try append(id) { _ in .anything(in: name) }
             }
-        case .message, .type, .origin: break
+        case .message(let isTransactional, _, let prefix, let content):
+            if isTransactional { try take(prefix, content) }
+        case .type, .origin: break
         }
         return nil
     }
@@ -107,6 +121,18 @@ package struct TransactionReader: Sendable {
             case .text(let event) = new[position], let count = open?.outboxEvents.count, count < Self.outboxEventsMax
         else { return }
         open?.outboxEvents.append(event)
+    }
+
+    /// Takes a message of `pg_logical_emit_message`; those of others are left out.
+    private mutating func take(_ prefix: String, _ content: [UInt8]) throws(Mistake) {
+        guard let count = open?.loggedEvents.count else { throw .order("a message outside of its transaction") }
+        switch prefix {
+        case OutboxRow.logPrefix where count < Self.outboxEventsMax:
+            open?.loggedEvents.append(OutboxRow(logMessage: content))
+        case OutboxRow.logPrefix: open?.hasMoreEvents = true
+        case Self.markPrefix: open?.isMark = true
+        default: break
+        }
     }
 
     private func relation(_ id: UInt32) throws(Mistake) -> ReplicationMessage.Relation {

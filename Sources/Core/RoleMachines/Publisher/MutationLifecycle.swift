@@ -15,14 +15,21 @@ package struct MutationLifecycle: Sendable {
 
     package let mutation: OperationReference
     package let targets: RefreshTargets
+    private let outbox: OutboxKind
 
-    /// - Parameter loadedDeployment: the deployment under which the mutation was counted as begun.
-    package init(of mutation: OperationReference, targets: RefreshTargets, begunUnder loadedDeployment: Int64) {
+    /// - Parameters:
+    ///   - loadedDeployment: the deployment under which the mutation was counted as begun.
+    ///   - outbox: where the event is left; the reader of the log publishes what is there.
+    package init(
+        of mutation: OperationReference, targets: RefreshTargets, begunUnder loadedDeployment: Int64,
+        outbox: OutboxKind = .table
+    ) {
         precondition(
             targets.loadedDeployment == loadedDeployment,
             "\(mutation) began under deployment \(loadedDeployment), its targets are of \(targets.loadedDeployment)")
         self.mutation = mutation
         self.targets = targets
+        self.outbox = outbox
     }
 
     /// Returns what to do when the transaction has ended, in order.
@@ -30,7 +37,7 @@ package struct MutationLifecycle: Sendable {
     ///   sweepers publish the row, if there is one.
     package func ended(committed row: OutboxRow?) -> [Step] {
         let end = Step.end(loadedDeployment: targets.loadedDeployment)
-        guard let row, !row.isForLaterDeployments else { return [end] }
+        guard let row, !row.isForLaterDeployments, outbox == .table else { return [end] }
         return [.publish(.init(row: row, mutation: mutation, targets: targets)), end]
     }
 }

@@ -3,101 +3,6 @@ import LiveModel
 import Sharding
 
 extension TailerMachine {
-    /// Transactions that are published together.
-    struct Batch: Sendable {
-        struct Event: Sendable {
-            /// Nil: any rows may have changed.
-            var rows: RowChanges?
-            /// The commit of the first transaction, in milliseconds since 1970, by the clock of the database.
-            let committedAtMs: Int64
-        }
-
-        enum Step: Sendable {
-            case checking(CallID)
-            /// It is checked again after a pause, or when the deployments are loaded.
-            case pausing(CallID)
-            /// The first of the remaining groups is being appended. `isFirst`: the overrides are not confirmed yet.
-            case appending(CallID, ArraySlice<[Publication]>, isFirst: Bool)
-            case confirming(CallID)
-        }
-
-        var xids: [UInt32] = []
-        /// The changes to publish again once the transactions have ended that are open now; nil for none.
-        var repeated: Unknown?
-        var open: Check.Open?
-        /// Whether changes are among it that were not read.
-        var hasUnknown = false
-        var events: [Event] = []
-        var transactions = 0
-        var changes = 0
-        var through: LSN = 0
-        let beganMs: Int64
-        var step = Step.pausing(0)
-        var pauseMs: Int64 = 0
-        /// The generation of the overrides by which the shards were chosen.
-        var generation: UInt64 = 0
-        /// The shards of each event.
-        var shards: [Set<ShardID>] = []
-
-        mutating func add(_ waiting: Waiting) {
-            xids += waiting.xids
-            transactions += waiting.xids.count
-            through = max(through, waiting.through)
-            changes += waiting.rows?.all.count ?? 0
-            hasUnknown = hasUnknown || waiting.xids.isEmpty
-            if let unknown = waiting.unknown { repeated = repeated.map { $0.adding(unknown) } ?? unknown }
-            // Events are filled as far as none of their changes loses its details.
-            if let rows = waiting.rows, let last = events.last?.rows,
-                last.all.count + rows.all.count <= RowChanges.max
-            {
-                events[events.count - 1].rows?.append(contentsOf: rows.all)
-            } else {
-                events.append(Event(rows: waiting.rows, committedAtMs: waiting.committedAtMs))
-            }
-        }
-
-        /// Returns the events, each for its shards.
-        func publications(_ shards: [Set<ShardID>]) -> [Publication] {
-            zip(events, shards).enumerated().compactMap { number, pair in
-                let (event, shards) = pair
-                if shards.isEmpty { return nil }
-                let id = "wal-\(String(through, radix: 16))-\(number)"
-                let encoded = MutationEvent(captured: event.rows, id: id, committedAtMs: event.committedAtMs).encoded
-                let sorted = shards.sorted()
-                return Publication(row: OutboxRow(id: id, shards: sorted, event: encoded), shards: sorted)
-            }
-        }
-    }
-
-    /// Changes that were not read: of any rows in tables.
-    struct Unknown: Sendable {
-        /// Nil: in all.
-        let tables: Set<String>?
-
-        func adding(_ other: Unknown) -> Unknown {
-            Unknown(tables: tables.flatMap { tables in other.tables.map(tables.union) })
-        }
-
-        var rows: RowChanges? { tables.map { RowChanges($0.sorted().map(RowChange.anything(in:))) } }
-    }
-
-    /// A transaction, or changes that were not read, that wait to be published.
-    struct Waiting: Sendable {
-        let xids: [UInt32]
-        /// Nil: any rows may have changed.
-        let rows: RowChanges?
-        let committedAtMs: Int64
-        /// The position that is handled once it is published.
-        var through: LSN
-        /// Whether transactions that are still open may have made such changes, too.
-        var mayFollow = true
-
-        var unknown: Unknown? {
-            guard xids.isEmpty, mayFollow else { return nil }
-            return Unknown(tables: rows.map { Set($0.all.map(\.table)) })
-        }
-    }
-
     /// The reading of a slot, from its begin to its end.
     struct Reading: Sendable {
         let id: CallID
@@ -105,6 +10,7 @@ extension TailerMachine {
         var reader: TransactionReader
         private var queue: [Waiting] = []
         private var queuedChanges = 0
+        private var queuedBytes = 0
         var batch: Batch?
         /// Whether the log is not read on, because too much waits.
         var isPaused = false
@@ -112,7 +18,7 @@ extension TailerMachine {
         private var handled: LSN = 0
         /// The recorded position that may be confirmed.
         var recorded: LSN
-        var recording: (call: CallID, position: LSN)?
+        var recording: (call: CallID, record: PositionRecord)?
         var lastRecordMs: Int64
         /// Whether anything was published since the last record.
         var hasPublished = false
@@ -126,6 +32,8 @@ extension TailerMachine {
         var recordFailures = 0
         /// The changes to publish again once all transactions up to a number have ended.
         var unsettled: [(unknown: Unknown, newestOpen: UInt64)] = []
+        /// The first and the last mark that are not recorded yet, as far as they are known.
+        private var marks: ClosedRange<LSN>?
         /// Tables of which the open transaction may have changed rows that were not read.
         private var unknownAfterCommit: Set<String> = []
 
@@ -146,26 +54,43 @@ extension TailerMachine {
 
         func isFull(_ settings: Settings) -> Bool {
             queue.count >= settings.queueMax || queuedChanges >= settings.queuedChangesMax
+                || queuedBytes >= settings.queuedBytesMax
         }
 
         func isHalfEmpty(_ settings: Settings) -> Bool {
             queue.count <= settings.queueMax / 2 && queuedChanges <= settings.queuedChangesMax / 2
+                && queuedBytes <= settings.queuedBytesMax / 2
         }
 
         mutating func append(_ waiting: Waiting) {
             queue.append(waiting)
             queuedChanges += waiting.rows?.all.count ?? 0
+            queuedBytes += waiting.byteCount
         }
 
         mutating func completed(_ transaction: CapturedTransaction, _ rows: RowChanges) {
             let unknown = unknownAfterCommit.sorted()
             unknownAfterCommit = []
             let rows = rows.adding(RowChanges(unknown.map(RowChange.anything(in:)))) ?? rows
-            guard !rows.all.isEmpty else { return reached(transaction.endLSN) }
+            if transaction.isMark {
+                marks = min(marks?.lowerBound ?? .max, transaction.endLSN)...transaction.endLSN
+            }
+            let hasEvents = !transaction.loggedEvents.isEmpty
+            guard !rows.all.isEmpty || hasEvents else { return reached(transaction.endLSN) }
             append(
                 Waiting(
                     xids: [transaction.xid], rows: rows, committedAtMs: transaction.committedAtMs,
-                    through: transaction.endLSN))
+                    through: transaction.endLSN, logged: transaction.loggedEvents,
+                    isResync: transaction.hasMoreEvents))
+        }
+
+        /// Whether everything up to a mark is published.
+        var hasReachedMark: Bool { marks.map { handled >= $0.lowerBound } ?? false }
+
+        mutating func forgetMarks(through position: LSN) {
+            guard let marks, position >= marks.lowerBound else { return }
+            // Others may lie between.
+            self.marks = position < marks.upperBound ? position + 1...marks.upperBound : nil
         }
 
         /// Handles that nothing else comes before this position.
@@ -201,7 +126,8 @@ extension TailerMachine {
                 append(
                     Waiting(
                         xids: [], rows: unknown.rows, committedAtMs: nowMs,
-                        through: queue.last?.through ?? batch?.through ?? handled, mayFollow: false))
+                        through: queue.last?.through ?? batch?.through ?? handled, mayFollow: false,
+                        isResync: unknown.isResync))
             }
             unsettled.removeAll { $0.newestOpen < oldestOpen }
         }
@@ -225,17 +151,24 @@ extension TailerMachine {
             for waiting in queue.prefix(count) {
                 next.add(waiting)
                 queuedChanges -= waiting.rows?.all.count ?? 0
+                queuedBytes -= waiting.byteCount
             }
             queue.removeFirst(count)
             batch = next
             return true
         }
 
-        /// Returns the position to record now; nil if there is none.
-        func positionToRecord(_ settings: Settings, nowMs: Int64) -> LSN? {
+        /// Returns what to record now; nil if nothing.
+        func recordDue(_ settings: Settings, nowMs: Int64) -> PositionRecord? {
+            if recording != nil { return nil }
             // Changes that were not read are published first; a successor would not know of them.
-            guard recording == nil, isSettled else { return nil }
+            guard isSettled else { return hasReachedMark ? .init(position: handled, isConfirmable: false) : nil }
+            return positionToConfirm(settings, nowMs: nowMs).map { .init(position: $0, isConfirmable: true) }
+        }
+
+        private func positionToConfirm(_ settings: Settings, nowMs: Int64) -> LSN? {
             if hasNewTables { return max(handled, recorded) }
+            if hasReachedMark { return max(handled, recorded) }
             guard handled > recorded else { return nil }
             if hasPublished { return nowMs >= lastRecordMs + settings.confirmMs ? handled : nil }
             // A record is itself written to the log: it alone is no reason for another one.

@@ -23,6 +23,11 @@ extension TailerMachine {
         /// the maximum.
         package var visibilityMinMs: Int64 = 1
         package var visibilityMaxMs: Int64 = 100
+        /// The pause before events are appended again that the broker refused; it doubles up to the maximum. After
+        /// `appendingMaxMs` another node may read.
+        package var appendRetryMinMs: Int64 = 20
+        package var appendRetryMaxMs: Int64 = 1_000
+        package var appendingMaxMs: Int64 = 5_000
         /// The time in which a node must have loaded a new deployment; after that another one may read.
         package var loadingMaxMs: Int64 = 5_000
         /// Transactions published together.
@@ -32,6 +37,7 @@ extension TailerMachine {
         /// The most transactions, and changes of rows in them, that wait; then the log is not read on.
         package var queueMax = 10_000
         package var queuedChangesMax = 100_000
+        package var queuedBytesMax = 64 << 20
         /// The interval at which the server learns how far the log was read; it keeps the rest.
         package var confirmMs: Int64 = 1_000
         /// The same while nothing was published and the log grew by so many bytes.
@@ -46,6 +52,18 @@ extension TailerMachine {
 
     /// A position in the write-ahead log.
     package typealias LSN = UInt64
+
+    /// How far the log is published.
+    package struct PositionRecord: Sendable, Hashable {
+        package let position: LSN
+        /// Whether the server may remove what lies before: nothing that was not read is left to publish.
+        package let isConfirmable: Bool
+
+        package init(position: LSN, isConfirmable: Bool) {
+            self.position = position
+            self.isConfirmable = isConfirmable
+        }
+    }
 
     /// The state of the database, as far as the reader depends on it.
     package struct Inspection: Sendable, Hashable {
@@ -96,10 +114,14 @@ extension TailerMachine {
             package var published: Set<String>
             /// The publications when the slot was created.
             package var publications: String
+            /// Whether some node leaves events in the log (`OutboxKind.wal`), or did.
+            package var carriesEvents: Bool
 
             package init(
-                incarnation: String, confirmable: LSN, published: Set<String> = [], publications: String = ""
+                incarnation: String, confirmable: LSN, published: Set<String> = [], publications: String = "",
+                carriesEvents: Bool = false
             ) {
+                self.carriesEvents = carriesEvents
                 self.incarnation = incarnation
                 self.confirmable = confirmable
                 self.published = published
@@ -196,9 +218,8 @@ extension TailerMachine {
         case append(CallID, [Publication])
         /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
         case confirmOverrides(CallID)
-        /// Raise the record's confirmable position and set its published tables, if it has this incarnation; then call
-        /// `recorded`.
-        case record(CallID, incarnation: String, LSN, published: [String])
+        /// Raise the record's positions and set its published tables, if it has this incarnation; then call `recorded`.
+        case record(CallID, incarnation: String, PositionRecord, published: [String])
         /// Log and measure.
         case report(Report)
     }
@@ -208,8 +229,8 @@ extension TailerMachine {
         case inspected(Inspection.Slot?)
         /// Changes may have been missed; all queries that depend on the log run again.
         case doubt(reason: String)
-        /// Transactions published, with the time of the oldest one's commit.
-        case published(transactions: Int, changes: Int, committedAtMs: Int64)
+        /// Transactions published, with the events of mutations among them and the time of the oldest one's commit.
+        case published(transactions: Int, changes: Int, events: Int, committedAtMs: Int64)
         /// The events of a transaction tell all of its changes.
         case covered
         case readerEnded(pid: Int, silentMs: Int64)
@@ -219,7 +240,7 @@ extension TailerMachine {
 
     /// The state for operators.
     package enum State: Sendable, Hashable {
-        /// No query refreshes by the log.
+        /// No query refreshes by the log, and no node leaves events in it.
         case idle
         /// Another node reads the slot.
         case standby(pid: Int)
@@ -236,12 +257,35 @@ extension TailerMachine {
         package let tables: CapturedTables
         /// Whether the queries also refresh by what events of mutations tell.
         package let heedsMutations: Bool
+        /// Whether any query refreshes by the log.
+        package let readsChanges: Bool
+        /// Whether the node's own mutations leave their events in the log.
+        package let writesEvents: Bool
 
-        package init(number: Int, loadedDeployment: Int64, tables: CapturedTables, heedsMutations: Bool) {
+        package init(
+            number: Int, loadedDeployment: Int64, tables: CapturedTables, heedsMutations: Bool,
+            readsChanges: Bool = true, writesEvents: Bool = false
+        ) {
+            self.readsChanges = readsChanges
+            self.writesEvents = writesEvents
             self.number = number
             self.loadedDeployment = loadedDeployment
             self.tables = tables
             self.heedsMutations = heedsMutations
+        }
+    }
+}
+
+extension TailerMachine {
+    /// The catalogs that the node has loaded, for the choice of shards.
+    package struct Rules {
+        /// Nil if no query refreshes by the log.
+        let captured: (any CapturingRules)?
+        let publishing: any PublishingRules
+
+        package init(captured: (any CapturingRules)?, publishing: any PublishingRules) {
+            self.captured = captured
+            self.publishing = publishing
         }
     }
 }

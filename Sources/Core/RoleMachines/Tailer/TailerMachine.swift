@@ -23,9 +23,14 @@ package import Sharding
 /// later, any rows may have changed. Transactions that were open at such a time may have changed rows unseen as well,
 /// so the event is repeated when all of them have ended.
 ///
-/// Bounds: `queueMax` transactions and `queuedChangesMax` changes wait, then the log is not read on; the server keeps
-/// the rest, up to its `max_slot_wal_keep_size`. A lost slot is created again. An answer to a call that is not in
-/// flight is ignored.
+/// Mutations of nodes with `outbox.kind: wal` leave their events in the log alone. These are published in the same
+/// way, for the shards that the catalogs now name, as the sweepers publish rows of the outbox. Where changes may have
+/// been missed, so may events: every live query then runs once more. A wait for an event leaves a mark behind it, at
+/// which the position is recorded at once.
+///
+/// Bounds: `queueMax` transactions, `queuedChangesMax` changes and `queuedBytesMax` bytes of events wait, then the
+/// log is not read on; the server keeps the rest, up to its `max_slot_wal_keep_size`. A lost slot is created again.
+/// An answer to a call that is not in flight is ignored.
 package struct TailerMachine: Sendable {
     enum Phase: Sendable {
         case resting(untilMs: Int64)
@@ -37,7 +42,9 @@ package struct TailerMachine: Sendable {
 
     package let settings: Settings
     let routing: EventRouting
-    private(set) var knowledge: Knowledge?
+    var knowledge: Knowledge?
+    /// Whether some node leaves events in the log, as the record of the slot says.
+    var carriesEvents = false
     var phase = Phase.resting(untilMs: 0)
     var retryMs: Int64 = 0
     /// Whether the slot must be created again: it cannot be read from where it stands.
@@ -84,17 +91,8 @@ package struct TailerMachine: Sendable {
                     nowMs + (reading.unsettled.isEmpty ? settings.inspectMs : settings.inspectOpenMs)
                 effects.append(.inspect(call))
             }
-            if let position = reading.positionToRecord(settings, nowMs: nowMs) {
-                let call = newCall()
-                reading.recording = (call, position)
-                reading.lastRecordMs = nowMs
-                (reading.hasPublished, reading.hasNewTables) = (false, false)
-                effects.append(
-                    .record(
-                        call, incarnation: reading.incarnation, position, published: reading.published.sorted()))
-            }
             phase = .reading(reading)
-            return effects
+            return effects + record(nowMs: nowMs)
         }
     }
 
@@ -118,10 +116,18 @@ package struct TailerMachine: Sendable {
         }
         let inspection: Inspection
         switch answer {
-        case .failure(let failure): return rest(failure.reason, nowMs: nowMs)
+        case .failure(let failure):
+            guard knowledge.map(isWanted) == true else { return stayIdle(nowMs: nowMs) }
+            return rest(failure.reason, nowMs: nowMs)
         case .success(let found): inspection = found
         }
-        return seen(inspection) + decide(inspection, nowMs: nowMs)
+        return decide(inspection, nowMs: nowMs)
+    }
+
+    /// Looks again later whether events are in the log.
+    private mutating func stayIdle(nowMs: Int64) -> [Effect] {
+        phase = .resting(untilMs: nowMs + settings.inspectMs)
+        return entered(.idle)
     }
 
     private mutating func seen(_ inspection: Inspection) -> [Effect] {
@@ -130,7 +136,18 @@ package struct TailerMachine: Sendable {
             + (inspection.strays == strays ? [] : [.report(.strays(inspection.strays))])
     }
 
+    /// Whether the log has something to publish, as far as the node knows.
+    func isWanted(_ knowledge: Knowledge) -> Bool {
+        knowledge.readsChanges || knowledge.writesEvents || carriesEvents
+    }
+
     private mutating func decide(_ inspection: Inspection, nowMs: Int64) -> [Effect] {
+        carriesEvents = inspection.record?.carriesEvents ?? false
+        guard let knowledge, isWanted(knowledge) else { return stayIdle(nowMs: nowMs) }
+        return seen(inspection) + decide(inspection, knowledge, nowMs: nowMs)
+    }
+
+    private mutating func decide(_ inspection: Inspection, _ knowledge: Knowledge, nowMs: Int64) -> [Effect] {
         if let obstacle = inspection.obstacle { return rest(obstacle, nowMs: nowMs) }
         if let reader = inspection.slot?.reader {
             isSlotUnusable = false
@@ -143,10 +160,6 @@ package struct TailerMachine: Sendable {
             return [
                 .report(.readerEnded(pid: reader.pid, silentMs: reader.silentMs)), .terminate(call, pid: reader.pid),
             ]
-        }
-        guard let knowledge else {
-            phase = .resting(untilMs: nowMs)
-            return entered(.idle)
         }
         // A slot cannot be read where its publications do not exist yet.
         guard let slot = inspection.slot, slot.health != .lost, let record = inspection.record, !isSlotUnusable,
@@ -164,7 +177,10 @@ package struct TailerMachine: Sendable {
         let isNew = reading.publishes(inspection)
         var effects: [Effect] = [.sign(incarnation: record.incarnation), .open(id)]
         if slot.confirmed > record.confirmable {
-            reading.append(.init(xids: [], rows: nil, committedAtMs: nowMs, through: slot.confirmed))
+            reading.append(
+                .init(
+                    xids: [], rows: nil, committedAtMs: nowMs, through: slot.confirmed,
+                    isResync: carriesEvents || knowledge.writesEvents))
             effects.append(.report(.doubt(reason: "the replication slot is new")))
         } else {
             reading.changesUnknown(in: isNew, nowMs: nowMs)
@@ -182,19 +198,20 @@ package struct TailerMachine: Sendable {
         }
     }
 
-    private mutating func rest(_ reason: String, nowMs: Int64) -> [Effect] {
-        retryMs = min(max(2 * retryMs, settings.retryMinMs), settings.retryMaxMs)
+    mutating func rest(_ reason: String, maxMs: Int64 = .max, nowMs: Int64) -> [Effect] {
+        retryMs = min(max(2 * retryMs, settings.retryMinMs), settings.retryMaxMs, maxMs)
         phase = .resting(untilMs: nowMs + retryMs)
         return entered(.failing(reason: reason))
     }
 
-    private mutating func entered(_ state: State) -> [Effect] {
+    mutating func entered(_ state: State) -> [Effect] {
         defer { lastState = state }
         return state == lastState ? [] : [.report(.state(state))]
     }
 
-    mutating func fail(_ reading: Reading, _ reason: String, nowMs: Int64) -> [Effect] {
-        [.close(reading.id)] + rest(reason, nowMs: nowMs)
+    /// - Parameter maxMs: the longest pause.
+    mutating func fail(_ reading: Reading, _ reason: String, maxMs: Int64 = .max, nowMs: Int64) -> [Effect] {
+        [.close(reading.id)] + rest(reason, maxMs: maxMs, nowMs: nowMs)
     }
 
     /// Ends the reading, because the node stops.
@@ -202,42 +219,6 @@ package struct TailerMachine: Sendable {
         defer { phase = .resting(untilMs: .max) }
         guard case .reading(let reading) = phase else { return [] }
         return [.close(reading.id)]
-    }
-
-    // MARK: What the queries read
-
-    /// Takes over what the node knows now; nil if no query refreshes by the log. To be called before every other fact.
-    package mutating func follow(_ new: Knowledge?, nowMs: Int64) -> [Effect] {
-        let former = knowledge
-        guard new?.number != former?.number else { return [] }
-        knowledge = new
-        guard let new else {
-            guard case .reading(let reading) = phase else { return [] }
-            phase = .resting(untilMs: nowMs)
-            return [.close(reading.id)] + entered(.idle)
-        }
-        guard case .reading(var reading) = phase, let former else { return [] }
-        reading.reader.follow(new.tables)
-        // Transactions that are being read, or wait to become visible, were read without these tables.
-        let tables =
-            former.heedsMutations && !new.heedsMutations ? new.tables.names : new.tables.tables(beyond: former.tables)
-        // Whether they are published is known only when the database has been asked.
-        if !tables.isEmpty { reading.nextInspectionMs = nowMs }
-        reading.changesUnknown(in: tables, nowMs: nowMs)
-        phase = .reading(reading)
-        return []
-    }
-
-    /// Handles what the reader sees of the database while it reads.
-    private mutating func lookedAgain(_ inspection: Inspection, nowMs: Int64) -> [Effect] {
-        guard case .reading(var reading) = phase else { return [] }
-        if let record = inspection.record, record.publications != inspection.publications {
-            return fail(reading, "the publications were made again", nowMs: nowMs)
-        }
-        reading.changesUnknown(in: reading.publishes(inspection), nowMs: nowMs)
-        reading.settle(oldestOpen: inspection.oldestOpen, nowMs: nowMs)
-        phase = .reading(reading)
-        return entered(.reading(unpublished: inspection.unpublished)) + advance(nowMs: nowMs)
     }
 
     // MARK: The log
@@ -252,7 +233,7 @@ package struct TailerMachine: Sendable {
             for message in messages {
                 guard let done = try reading.reader.read(ReplicationMessage(decoding: message)) else { continue }
                 let (rows, isCovered) = uncovered(done, knowledge)
-                if isCovered { effects.append(.report(.covered)) }
+                if isCovered, done.loggedEvents.isEmpty { effects.append(.report(.covered)) }
                 reading.completed(done, rows)
             }
         } catch {
@@ -263,7 +244,7 @@ package struct TailerMachine: Sendable {
             effects.append(.setReading(id, false))
         }
         phase = .reading(reading)
-        return effects + advance(nowMs: nowMs)
+        return effects + advance(nowMs: nowMs) + recordMark(nowMs: nowMs)
     }
 
     /// Handles that the server has sent everything before this position.

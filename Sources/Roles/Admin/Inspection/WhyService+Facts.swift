@@ -26,9 +26,11 @@ extension WhyService {
             "covered": .array(facts.covered.map(JSONValue.string)), "missing": .array(facts.missing.map(\.json)),
             "hint": "automatic: lists",
         ]
-        if let source = operation.automaticSites?.source, source != .mutations {
+        let source = operation.automaticSites?.source ?? .mutations
+        let holdsEvents = (try? await parts.components.slot.publishedPosition()) != nil
+        if source != .mutations || holdsEvents {
             facts.readsLog = true
-            facts.slotProblem = await slotProblem()
+            facts.slotProblem = await slotProblem(holdsEvents: holdsEvents)
         }
         answer["warnings"] = .array(
             facts.missing.prefix(3).map {
@@ -57,9 +59,10 @@ extension WhyService {
         answer["warnings"] = .array((answer["warnings"]?.arrayValue ?? []) + problems.map(JSONValue.string))
     }
 
-    private func slotProblem() async -> String? {
+    private func slotProblem(holdsEvents: Bool) async -> String? {
+        let tables = parts.catalogs.set.captured?.tableNames
         do {
-            return try await parts.components.slot.report(tables: parts.catalogs.set.captured?.tableNames).problem
+            return try await parts.components.slot.report(tables: tables ?? (holdsEvents ? [] : nil)).problem
         } catch {
             return "\(error)"
         }

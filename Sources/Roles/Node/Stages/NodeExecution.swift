@@ -43,7 +43,7 @@ struct NodeExecution: Sendable {
             queries: queries,
             mutations: MutationExecutor(
                 pool: storage.pool, clock: node.clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers,
-                embeddings: embeddings, idempotency: node.idempotencySettings))
+                embeddings: embeddings, idempotency: node.idempotencySettings, outbox: node.settings.outbox.kind))
     }
 
     private static func openDeployments(

@@ -58,8 +58,9 @@ struct NodeRoles: Sendable {
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
         let roles = settings.cluster.roles
         let slot = ChangeSlot(
-            name: settings.tailer.slot, namespace: settings.cluster.namespace, pool: storage.pool)
-        let tailer = roles.readLog ? tailer(node, cluster, storage, execution, slot) : nil
+            name: settings.tailer.slot, namespace: settings.cluster.namespace, pool: storage.pool,
+            holdsOwnEvents: settings.outbox.kind == .wal)
+        let tailer = roles.readLog ? tailer(node, cluster, storage, execution, slot, recorder) : nil
         let sweeper = OutboxSweeper(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
             overrideList: cluster.overrideList, settings: node.sweeperSettings,
@@ -76,7 +77,7 @@ struct NodeRoles: Sendable {
                     node, cluster, storage, network.group, recorder,
                     outbox: CommittedEvents(
                         pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
-                        overrideList: cluster.overrideList)) : nil,
+                        overrideList: cluster.overrideList, log: slot)) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution, recorder) : nil,
             tailer: tailer, slot: slot,
             sessions: SessionRegistry(
@@ -91,7 +92,7 @@ struct NodeRoles: Sendable {
         MarkerCommitter(
             schedule: MarkerSchedule(node: node.id, everyMs: Int64(node.settings.lag.markerEveryMs)),
             pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
-            overrideList: cluster.overrideList,
+            overrideList: cluster.overrideList, outbox: node.settings.outbox.kind,
             nodes: { [membership = cluster.membership] in try? await membership.liveNodes().nodes },
             makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
             logger: node.logger)
@@ -124,12 +125,13 @@ struct NodeRoles: Sendable {
 
     private static func tailer(
         _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution,
-        _ slot: ChangeSlot
+        _ slot: ChangeSlot, _ recorder: NodeRecorder
     ) -> ChangeTailer {
         ChangeTailer(
             broker: cluster.broker, configuration: storage.pool.configuration, slot: slot,
             catalogs: execution.catalogs, overrideList: cluster.overrideList, settings: node.tailerSettings,
             streamSettings: node.tailerStreamSettings, eventsLengthMax: node.streamLengths.events,
+            outbox: node.settings.outbox.kind, recorder: recorder,
             makeUUID: { RandomIdentity.uuid() },
             loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll() }, logger: node.logger)
     }
@@ -147,6 +149,7 @@ struct NodeRoles: Sendable {
         let mutations = MutationService(
             catalogs: execution.catalogs, executor: execution.mutations, publisher: publisher,
             overrideList: cluster.overrideList, inFlightMax: settings.api.requestsInFlightMax,
+            outbox: settings.outbox.kind,
             makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
             recorder: recorder, logger: node.logger)
         return RequestExecutor(

@@ -67,7 +67,8 @@ package final class ReplicationStream: Sendable {
         applicationName = configuration.applicationName
         let names = publications.map { #""\#($0)""# }.joined(separator: ",")
         command = """
-            START_REPLICATION SLOT "\(slot)" LOGICAL 0/0 (proto_version '1', publication_names '\(names)')
+            START_REPLICATION SLOT "\(slot)" LOGICAL 0/0 (proto_version '1', publication_names '\(names)', \
+            messages 'true')
             """
         self.settings = settings
         self.handlers = handlers

@@ -1,4 +1,5 @@
 import Broker
+package import LiveModel
 import Postgres
 import RoleMachines
 
@@ -112,9 +113,12 @@ package struct RedisSection: SettingSection {
 }
 
 package struct OutboxSection: SettingSection {
-    package static let doc = "Recovery of mutation events whose publication was interrupted."
+    package static let doc = "The events of mutations between their commit and the streams."
     package static let declared = OutboxSection()
 
+    package let kind = Setting.choice(
+        "outbox.kind", OutboxKind.table,
+        "Where mutations leave their events: table, or wal for the database's log alone.")
     package let sweepMs = Setting.duration(
         "outbox.sweepMs", Parts.sweeper.sweepMs, in: 10...10 * minute,
         "Interval at which left-over rows are looked for.")
@@ -139,7 +143,7 @@ package struct OutboxSection: SettingSection {
 
 package struct TailerSection: SettingSection {
     package static let doc =
-        "Reading of the database's write-ahead log, for projects whose refresh.yaml has source: wal or both."
+        "Reading of the write-ahead log, for source: wal or both in refresh.yaml, and for outbox.kind: wal."
     package static let declared = TailerSection()
 
     package let slot = Setting.optional(
@@ -175,4 +179,7 @@ package struct TailerSection: SettingSection {
     package let queuedChangesMax = Setting.int(
         "tailer.queuedChangesMax", Parts.tailer.queuedChangesMax, in: 256...100_000_000,
         "Changes of rows waiting for publication, past which the rest stays in the database.")
+    package let queuedBytesMax = Setting.bytes(
+        "tailer.queuedBytesMax", Parts.tailer.queuedBytesMax, in: 1 << 16...1 << 40,
+        "Bytes of mutations' events waiting for publication, past which the rest stays in the database.")
 }

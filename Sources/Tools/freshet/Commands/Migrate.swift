@@ -1,6 +1,7 @@
 import ArgumentParser
 import Catalog
 import Execution
+import LiveModel
 import Logging
 import Migrations
 import Postgres
@@ -74,7 +75,8 @@ struct Migrate: AsyncParsableCommand {
                     Terminal.out("\(step.summary)\n\(notes)\(sql.joined(separator: ";\n"));\n")
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
-                let publications = try await ChangePublications.plan(catalog.captured, database.pool)
+                let publications = try await ChangePublications.plan(
+                    catalog.captured, holdsEvents: settings.outbox.kind == .wal, database.pool)
                 for step in publications { Terminal.out("\(step.summary)\n\(step.sql);\n") }
                 if plan.isUpToDate, publications.isEmpty { Terminal.out("nothing to do") }
                 guard plan.refused.isEmpty else { throw await database.refused(plan, catalog.schema) }
@@ -88,7 +90,8 @@ struct Migrate: AsyncParsableCommand {
                     for line in event.lines { Terminal.error(line) }
                 }
                 try await database.pool.script(ServiceSchema.sql)
-                done += try await ChangePublications.publish(catalog.captured, database.pool)
+                done += try await ChangePublications.publish(
+                    catalog.captured, holdsEvents: settings.outbox.kind == .wal, database.pool)
                 for line in done { Terminal.out(line) }
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {
                     try await database.pool.script(sql)

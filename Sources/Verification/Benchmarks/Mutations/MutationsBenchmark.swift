@@ -1,5 +1,6 @@
 import Catalog
 import CBenchmarks
+import Clocks
 import Execution
 import FoundationEssentials
 import JSON
@@ -17,6 +18,7 @@ import Sharding
 /// as many clients. Also measures what the outbox costs the database, with pgbench without the outbox row.
 ///
 /// The node does more than pgbench: HTTP, JSON, authorization, the event to Redis, and the removal of the outbox row.
+/// Another node in turn leaves its events in the database's log alone, and publishes them from there.
 package enum MutationsBenchmark {
     private static let callers = 64
     private static let lots = 1_000
@@ -56,6 +58,18 @@ package enum MutationsBenchmark {
                 }
                 rates.automaticRatios.add(rate / (Double(ruled.answered) / ruled.seconds))
                 try await tidy(pool)
+                let logged = try await servers.withNode(
+                    roles: [.api, .tailer], adjust: { $0.outbox.kind = .wal }
+                ) { address in
+                    let outcome = try await HTTPCallers.run(
+                        port: address.publicPort, requests, callers: callers, seconds: seconds)
+                    rates.logBehindMs.add(try await publish(pool))
+                    return Double(outcome.answered) / outcome.seconds
+                }
+                rates.logged.add(logged)
+                rates.loggedRatios.add(logged / rate)
+                try await dropSlot(pool)
+                try await tidy(pool)
                 let plain = try await pgbench.run(.plain)
                 // The CPU time includes the warm-up second but not the callers' thread.
                 rates.nodeCPU.add(
@@ -85,6 +99,10 @@ package enum MutationsBenchmark {
                 ratio: rates.automaticRatios.median,
                 limit: isDurable ? .atLeast(BenchmarkLimits.automaticMutationsMin) : .none),
             BenchmarkResult(
+                name: "mutations per second (\(kind)): events in the log alone / in the outbox table",
+                measured: "\(Text.rate(rates.logged.median)) / \(Text.rate(rates.node.median))",
+                ratio: rates.loggedRatios.median, limit: .none),
+            BenchmarkResult(
                 name: "pgbench (\(kind)): with the outbox row / without",
                 measured: "\(Text.rate(rates.plain.median)) / \(Text.rate(rates.bare.median))",
                 ratio: rates.outboxRatios.median,
@@ -100,6 +118,10 @@ package enum MutationsBenchmark {
                     "API node over HTTP, outbox and event", Text.fixed(rates.node.median, decimals: 0),
                     Text.milliseconds(rates.latency.median), Text.milliseconds(rates.latencyP99.median),
                 ],
+                [
+                    "the same, which also reads the log, events in it alone (outbox.kind: wal)",
+                    Text.fixed(rates.logged.median, decimals: 0), "-", "-",
+                ],
                 ["pgbench, same statements", Text.fixed(rates.plain.median, decimals: 0), "-", "-"],
                 ["pgbench, without the outbox row", Text.fixed(rates.bare.median, decimals: 0), "-", "-"],
                 [
@@ -111,7 +133,8 @@ package enum MutationsBenchmark {
             "medians; \(passes) pairs of node and pgbench one after the other, ratios"
                 + " \(Text.fixed(rates.ratios.quantile(0), decimals: 2)) to"
                 + " \(Text.fixed(rates.ratios.quantile(1), decimals: 2));"
-                + " own CPU of the API node: \(Text.microseconds(rates.nodeCPU.median)) a mutation")
+                + " own CPU of the API node: \(Text.microseconds(rates.nodeCPU.median)) a mutation;"
+                + " the log was published \(Text.fixed(rates.logBehindMs.median, decimals: 0)) ms after the last one")
     }
 
     private struct Rates: Sendable {
@@ -124,6 +147,11 @@ package enum MutationsBenchmark {
         var bare = Samples()
         /// The ratio of nodes with and without automatic refresh, run in turn.
         var automaticRatios = Samples()
+        /// Nodes that leave events in the log alone, their ratio to those with the table, and how far behind the
+        /// reader of the log was at the end.
+        var logged = Samples()
+        var loggedRatios = Samples()
+        var logBehindMs = Samples()
         /// The ratio of pgbench with and without the outbox row, run in turn.
         var outboxRatios = Samples()
         var pipelined = Samples()
@@ -146,6 +174,38 @@ package enum MutationsBenchmark {
         try await pool.script("CHECKPOINT")
     }
 
+    // MARK: Events in the log
+
+    /// The time within which the reader of the log must have published everything.
+    private static let publishedWithinMs: Int64 = 60_000
+
+    /// Waits until everything in the log is published.
+    /// - Returns: the milliseconds that it took.
+    private static func publish(_ pool: PostgresPool) async throws -> Double {
+        let startNs = MonotonicClock.nowNs()
+        let deadline = Deadline(afterMs: publishedWithinMs)
+        let mark = try await pool.query(
+            "SELECT pg_logical_emit_message(true, 'freshet.mark', '')::text"
+        ).rows.first?.string(0)
+        guard let mark else { throw BenchmarkFailure("no mark was left in the log") }
+        while !deadline.isReached {
+            let found = try await pool.query(
+                "SELECT EXISTS (SELECT FROM freshet.change_slots WHERE reached >= $1::pg_lsn)", [.text(mark)])
+            if found.rows.first?.bool(0) == true { return Double(MonotonicClock.nowNs() - startNs) / 1e6 }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw BenchmarkFailure("the log was not published within \(publishedWithinMs) ms")
+    }
+
+    /// Drops the slot, whose next reader would begin with the log of the other runs.
+    private static func dropSlot(_ pool: PostgresPool) async throws {
+        try await pool.script(
+            """
+            SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE NOT active;
+            DELETE FROM freshet.change_slots
+            """)
+    }
+
     // MARK: The node's callers
 
     private static func requests(_ servers: PrivateServers, _ pool: PostgresPool) async throws -> [String] {
@@ -163,100 +223,5 @@ package enum MutationsBenchmark {
                 \(String(decoding: body, as: UTF8.self))
                 """
         }
-    }
-}
-
-/// pgbench with the SQL of the stored mutation and of its outbox row.
-private struct Pgbench {
-    enum Form: String {
-        case plain, withoutOutbox, pipelined
-    }
-
-    private let address: String
-    private let folder: String
-    private let clients: Int
-    private let seconds: Int
-    private let shards: String
-    private let event: String
-
-    init(_ servers: PrivateServers, clients: Int, seconds: Int) throws {
-        address = servers.postgres.connectionString
-        folder = servers.postgres.dataDirectory
-        self.clients = clients
-        self.seconds = seconds
-        let operation = try servers.operation("EditLot")
-        let id = "00000000-0000-4000-8000-000000000000"
-        let variables = try operation.coerce([
-            "id": .string(id), "category": "Hi-Fi", "description": "Description 1000",
-        ])
-        let canonicalID = variables["id"]?.stringValue
-        let call = try operation.mutationCall(variables: variables, auth: nil, nowMs: 0, makeUUID: { id })
-        let event = MutationEvent(
-            id: id, operation: operation.reference, variables: variables, auth: .null,
-            keysWritten: call.steps.flatMap(\.keysWritten), traceID: id, committedAtMs: 1_700_000_000_000)
-        let shards = ShardRouting.shards(
-            of: servers.catalog.queriesRefreshed(by: operation.reference),
-            shardCount: Settings(profile: .dev).cluster.shardCount)
-        self.shards = "{" + shards.map(\.description).joined(separator: ",") + "}"
-        self.event = String(decoding: event.encoded, as: UTF8.self)
-
-        var statements = try call.steps.map { step in
-            try Self.filled(
-                step.sql,
-                step.parameters.map { parameter in
-                    switch parameter {
-                    case canonicalID: "md5('lot:' || :lot)"
-                    case "Hi-Fi": "'Hi-Fi'"
-                    case "Description 1000": "('Description ' || :number)"
-                    default: throw BenchmarkFailure("unexpected parameter")
-                    }
-                })
-        }
-        let setting = "\\set lot random(1, 1000)\n\\set number random(1, 1000)\n"
-        func body() -> String { (["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";\n" }.joined() }
-        try write(setting + body(), .withoutOutbox)
-        let outbox = OutboxRow(event, shards: shards).insertion
-        statements.append(try Self.filled(outbox.statement.sql, ["gen_random_uuid()", ":shards", ":event"]))
-        try write(setting + body(), .plain)
-        try write(setting + "\\startpipeline\n" + body() + "\\endpipeline\n", .pipelined)
-    }
-
-    /// Replaces `$1` … by values.
-    private static func filled(_ sql: String, _ values: [String]) throws -> String {
-        var text = ""
-        var rest = Substring(sql)
-        while let dollar = rest.firstIndex(of: "$") {
-            text += rest[..<dollar]
-            rest = rest[rest.index(after: dollar)...]
-            let digits = rest.prefix { $0.isNumber }
-            guard let number = Int(digits), (1...values.count).contains(number) else {
-                throw BenchmarkFailure("unexpected statement")
-            }
-            text += values[number - 1]
-            rest = rest[digits.endIndex...]
-        }
-        return text + rest
-    }
-
-    private func write(_ text: String, _ form: Form) throws {
-        try text.write(toFile: path(form), atomically: false, encoding: .utf8)
-    }
-
-    private func path(_ form: Form) -> String { "\(folder)/\(form.rawValue).pgbench" }
-
-    /// Runs pgbench.
-    /// - Returns: the transactions per second.
-    func run(_ form: Form) async throws -> Double {
-        let arguments = [
-            "-n", "-M", "prepared", "-c", "\(clients)", "-j", "2", "-T", "\(seconds)", "-D", "shards=\(shards)", "-D",
-            "event=\(event)", "-f", path(form), address,
-        ]
-        let command = "pgbench " + arguments.map(Shell.quoted).joined(separator: " ") + " 2>&1"
-        let output = await onThread { Shell.output(of: command) }
-        let lines = output.split(separator: "\n")
-        guard let line = lines.first(where: { $0.hasPrefix("tps = ") }),
-            let rate = line.dropFirst(6).split(separator: " ").first.flatMap({ Double($0) }), rate > 0
-        else { throw BenchmarkFailure("pgbench failed: \(lines.last ?? "no output")") }
-        return rate
     }
 }

@@ -46,16 +46,19 @@ actor ChaosCluster {
     nonisolated let project: String
     nonisolated let freshet: String
     private(set) var postgres: LocalPostgres?
+    private let outbox: String
     private(set) var redis: LocalRedis?
     private(set) var nodes: [Node] = []
     private(set) var proxyPort = 0
     private var proxy: SupervisedProgram?
     private nonisolated let ends = ProcessEnds()
 
-    init(folder: String, project: String, freshet: String) {
-        self.folder = folder
+    /// - Parameter project: its folder, which follows the database's log if the run writes without the service.
+    init(_ options: ChaosRun.Options, project: String) {
+        folder = options.folder
         self.project = project
-        self.freshet = freshet
+        freshet = options.freshet
+        outbox = options.outbox
     }
 
     func start() async throws {
@@ -215,6 +218,7 @@ actor ChaosCluster {
           url: "\(postgresURL)"
         redis:
           url: "redis://127.0.0.1:\(redisPort)"
+        outbox: {kind: \(outbox)}
         tailer: {standbyMs: 200, silenceMs: 3000, serverSilenceMs: 5000, retryMaxMs: 1000}
         drain: {delayMs: 1200, sessionsMs: 500, graceMs: 3000}
         log: {level: info}

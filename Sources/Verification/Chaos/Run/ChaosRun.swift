@@ -23,6 +23,8 @@ package final class ChaosRun: Sendable {
         /// Whether rows are also written without the service, as often as by mutations; all queries then refresh by the
         /// database's log.
         package var writesOutside = false
+        /// The setting `outbox.kind` of the nodes.
+        package var outbox = "table"
         /// Whether to corrupt data in every pause, to test that the verdict fails.
         package var sabotages = false
         /// The folder of data, settings and logs; emptied at the start.
@@ -62,7 +64,7 @@ package final class ChaosRun: Sendable {
         let folder = ChaosFolder(path: options.folder, seed: options.seed)
         try folder.empty()
         let project = options.writesOutside ? try folder.projectFollowingTheLog(options.project) : options.project
-        let cluster = ChaosCluster(folder: options.folder, project: project, freshet: options.freshet)
+        let cluster = ChaosCluster(options, project: project)
         let result: Result<ChaosReport, any Error>
         do {
             result = .success(try await run(cluster, onRound))

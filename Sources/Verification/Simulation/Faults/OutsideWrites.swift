@@ -6,6 +6,15 @@ import SeededRandom
 extension World {
     static func writesOutside(_ seed: UInt64) -> Bool { seed % 4 == 2 }
 
+    /// Whether mutations leave their events in the log alone, under half of these seeds.
+    static func logsEvents(_ seed: UInt64) -> Bool { seed % 8 == 2 }
+
+    /// The time after which others see a transaction that is in the log.
+    func invisibleMs() -> Int64 {
+        guard Int.random(in: 0..<4, using: &outsideRandom) == 0 else { return 0 }
+        return Int64.random(in: 1...SimulatedPostgres.invisibleMaxMs, using: &outsideRandom)
+    }
+
     func writeOutside(untilMs: Int64) {
         guard writesOutside else { return }
         for at in outsideTimes(untilMs: untilMs, everyMs: 40...500) {
@@ -61,6 +70,7 @@ extension World {
         for entity in Workload.outsideEntities {
             writeOutside(entity, visibleAfterMs: kind == 2 ? SimulatedPostgres.invisibleMaxMs : 0)
         }
+        if logsEvents { mutateAll(withinMs: 200) }
     }
 
     /// Drops the slot, as somebody may.

@@ -41,6 +41,12 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case invisiblePublished
     /// Readers of the log do not say that changes before a new slot may have been missed.
     case newSlotUndoubted
+    /// Readers of the log do not have every live query run where events may have been missed.
+    case missedEventsForgotten
+    /// API nodes do not record that they leave events in the log.
+    case eventsUnannounced
+    /// Readers of the log record the position of a mark before they have published what comes before.
+    case markRecordedEarly
     /// Workers ignore that streams were trimmed or replaced.
     case historyTrustedAfterLoss
     /// Gateways do not learn which epochs are recorded.

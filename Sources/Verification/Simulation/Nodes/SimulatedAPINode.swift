@@ -39,6 +39,7 @@ final class SimulatedAPINode: Process {
         case .deployments: deployments.start(then: next)
         case .sweeper:
             if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
+            if world.logsEvents { announceEvents() }
             if world.carriesMarkers { every(MarkerChecks.everyMs) { [self] in if world.hasFaults { commitMarker() } } }
             next()
         case .gateway, .sessions, .worker, .tailer: next()
@@ -83,7 +84,8 @@ final class SimulatedAPINode: Process {
         let targets = RefreshTargets(
             of: mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
-        let lifecycle = MutationLifecycle(of: mutation, targets: targets, begunUnder: loadedDeployment)
+        let lifecycle = MutationLifecycle(
+            of: mutation, targets: targets, begunUnder: loadedDeployment, outbox: world.logsEvents ? .wal : .table)
         let row = OutboxRow(event, shards: targets.shards)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
@@ -95,6 +97,7 @@ final class SimulatedAPINode: Process {
         _ row: OutboxRow, of lifecycle: MutationLifecycle, _ entity: String, begunMs: Int64,
         _ acknowledged: @escaping (String) -> Void
     ) {
+        if world.logsEvents { return commitToLog(row, of: lifecycle, entity, acknowledged) }
         let isForgotten = world.sabotage == .laterDeploymentsForgotten
         if world.sabotage == .publishBeforeCommit {
             perform(publisher.committed(.init(row: row, mutation: lifecycle.mutation, targets: lifecycle.targets)))
@@ -120,14 +123,18 @@ final class SimulatedAPINode: Process {
             dueAtMs: nowMs, id: "\(name).\(incarnation).\(count)", rules: rules, overrides: overrideList.overrides,
             shardCount: Workload.shardCount, nowMs: nowMs)
         guard let marker else { return }
-        statement { [timeline] in
-            $0.commitMarker(SimulatedPostgres.OutboxRow(row: marker.row, createdMs: timeline.nowMs))
+        statement { [timeline, world] in
+            if world.logsEvents {
+                _ = $0.log.append(.event(marker.row))
+            } else {
+                $0.commitMarker(SimulatedPostgres.OutboxRow(row: marker.row, createdMs: timeline.nowMs))
+            }
         } then: { [self] outcome in
-            if case .done = outcome { perform(publisher.committed(marker)) }
+            if case .done = outcome, !world.logsEvents { perform(publisher.committed(marker)) }
         }
     }
 
-    private func perform(_ steps: [MutationLifecycle.Step]) {
+    func perform(_ steps: [MutationLifecycle.Step]) {
         for step in steps {
             switch step {
             case .publish(let event):
@@ -276,18 +283,6 @@ final class SimulatedAPINode: Process {
             guard let answer else { return then(.failure(StepFailure("no answer"))) }
             // The mistake: pretend that nothing changed.
             then(.success(world.sabotage == .overridesUnconfirmed ? ClusterOverrides() : answer))
-        }
-    }
-
-    /// Appends entries; if the connection ends in between, the first ones remain appended.
-    private func append(_ appends: [StreamAppend], then: @escaping (Result<Void, StepFailure>) -> Void) {
-        let isCutShort = world.hasFaults && timeline.chance(2)
-        call { redis in
-            for append in isCutShort ? appends.dropLast() : appends[...] {
-                redis.append(append, lengthMax: World.eventsLengthMax)
-            }
-        } then: { (answer: Void?) in
-            then(answer != nil && !isCutShort ? .success(()) : .failure(StepFailure("no answer")))
         }
     }
 }

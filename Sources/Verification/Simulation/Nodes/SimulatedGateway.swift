@@ -9,7 +9,7 @@ import Streams
 ///
 /// Long, because the machine, its hubs and its connections change together.
 final class SimulatedGateway: Process {
-    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0)
+    var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0)
     private(set) var hubs: [Hub] = []
     /// The steps that each hub has yet to take, in order.
     private var hubSteps: [[() -> Void]] = []
@@ -29,7 +29,8 @@ final class SimulatedGateway: Process {
     /// The last results taken.
     private var results: [LiveQueryKey: LiveResult] = [:]
     /// The connections that wait, and the events for which they do.
-    private var waits: [InterestMachine.WaitID: (connection: Connection, event: String)] = [:]
+    var waits: [InterestMachine.WaitID: (connection: Connection, event: String)] = [:]
+    var eventWaits = EventWaits()
 
     init(_ name: String, keepsName: Bool, _ world: World) {
         self.keepsName = keepsName
@@ -159,44 +160,6 @@ final class SimulatedGateway: Process {
         }
     }
 
-    // MARK: Waits
-
-    func wait(_ connection: Connection, for event: String) {
-        guard connections[ObjectIdentifier(connection)] != nil, connection.handle != nil,
-            let (id, effects) = try? machine.waitBegan(
-                hub: connection.hub, for: event, keys: [connection.query.key], nowMs: nowMs)
-        else { return }
-        waits[id] = (connection, event)
-        perform(effects)
-    }
-
-    /// Looks until the event has left the outbox.
-    private func ensureAppended(_ event: String, for id: InterestMachine.WaitID, untilMs: Int64) {
-        statement { [world] postgres in
-            if world.sabotage == .waitWithoutLooking { return true }
-            let folded = Array(SweeperMachine.foldedEvent.utf8)
-            return postgres.outbox[event] == nil && !postgres.outbox.values.contains { $0.row.event == folded }
-        } then: { [self] outcome in
-            if case .done(true) = outcome {
-                return perform(machine.waitAppended(id, problem: nil, nowMs: nowMs))
-            }
-            guard nowMs < untilMs else {
-                let problem = RequestError(.timeout, "the event is not published yet")
-                return perform(machine.waitAppended(id, problem: problem, nowMs: nowMs))
-            }
-            later(50) { [self] in ensureAppended(event, for: id, untilMs: untilMs) }
-        }
-    }
-
-    private func append(_ ticket: WaitTicket, to shard: ShardID) {
-        let event = StreamAppend.event(MutationEvent(ticket, appendedAtMs: nowMs).encoded, to: "")
-        call { redis in
-            redis.append(
-                redis.keys.events(shard: shard.number), event.fields, lengthMax: World.eventsLengthMax)
-        } then: { (_: Void?) in
-        }
-    }
-
     // MARK: Inbox
 
     private func arrived(_ batch: StreamBatch) {
@@ -251,7 +214,7 @@ final class SimulatedGateway: Process {
 
     // MARK: Effects
 
-    private func perform(_ effects: [GatewayMachine.Effect]) {
+    func perform(_ effects: [GatewayMachine.Effect]) {
         touch()
         for effect in effects {
             switch effect {

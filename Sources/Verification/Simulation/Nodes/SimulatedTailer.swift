@@ -93,6 +93,10 @@ final class SimulatedTailer: Process {
             loadedDeployment: deployments.served.loadedDeployment, tables: Self.tables, heedsMutations: true)
     }
 
+    private var rules: TailerMachine.Rules {
+        TailerMachine.Rules(captured: LogRules(), publishing: deployments.served)
+    }
+
     private static let tables = CapturedTables(
         namespace: LogMessages.namespace,
         tables: [
@@ -115,8 +119,11 @@ final class SimulatedTailer: Process {
         touch()
         switch effect {
         case .inspect(let call):
+            let forgetsEvents = world.sabotage == .missedEventsForgotten
             statement { [timeline] in
-                $0.inspection(nowMs: timeline.nowMs)
+                var found = $0.inspection(nowMs: timeline.nowMs)
+                if forgetsEvents { found.record?.carriesEvents = false }
+                return found
             } then: { [self] outcome in
                 answered(call) { $0.inspected(call, outcome.answer, nowMs: $1) }
             }
@@ -156,7 +163,7 @@ final class SimulatedTailer: Process {
                     isBehindDeployments: $0.deployments.newestID > loadedDeployment, open: asksOpen ? $0.open() : nil)
             } then: { [self] outcome in
                 answered(call) { [self] in
-                    $0.checked(call, outcome.answer, overrideList.overrides, rules: LogRules(), nowMs: $1)
+                    $0.checked(call, outcome.answer, overrideList.overrides, rules: rules, nowMs: $1)
                 }
             }
         case .wait(let call, let ms): later(ms) { [self] in answered(call) { $0.checkDue(call, nowMs: $1) } }
@@ -169,11 +176,12 @@ final class SimulatedTailer: Process {
         case .confirmOverrides(let call):
             overrideList.confirm { [self] overrides in
                 let answer = overrides.map { Result<_, StepFailure>.success($0) } ?? .failure(StepFailure("no answer"))
-                answered(call) { $0.overridesConfirmed(call, answer, rules: LogRules(), nowMs: $1) }
+                answered(call) { [self] in $0.overridesConfirmed(call, answer, rules: rules, nowMs: $1) }
             }
         case .record(let call, let incarnation, let position, _):
             statement {
-                $0.log.record(position, incarnation: incarnation)
+                $0.log.record(
+                    position.position, incarnation: incarnation, isConfirmable: position.isConfirmable)
             } then: { [self] outcome in
                 answered(call) { $0.recorded(call, outcome.answer, nowMs: $1) }
             }
@@ -235,6 +243,11 @@ final class SimulatedTailer: Process {
                 }
                 postgres.log.confirm(last.end, by: pid)
             }
+            if world.sabotage == .markRecordedEarly, let mark = transactions.last(where: \.isMark) {
+                _ = postgres.log.record.map {
+                    postgres.log.record(mark.end, incarnation: $0.incarnation, isConfirmable: false)
+                }
+            }
             let messages = transactions.flatMap(LogMessages.messages)
             if !messages.isEmpty { change { $0.received(current.id, messages, nowMs: $1) } }
             if transactions.count < Self.chunkMax { change { $0.reached(current.id, end, nowMs: $1) } }
@@ -242,38 +255,12 @@ final class SimulatedTailer: Process {
     }
 }
 
+extension SimulatedLog.Transaction {
+    fileprivate var isMark: Bool { if case .mark = content { true } else { false } }
+}
+
 /// Every query that refreshes by the log.
 private struct LogRules: CapturingRules {
     func queries(reading tables: Set<String>) -> [OperationReference] { tables.isEmpty ? [] : all }
     var all: [OperationReference] { [Workload.operation(Workload.outside)] }
-}
-
-/// Messages of `pgoutput` about the one table outside of the service.
-enum LogMessages {
-    static let namespace = "public"
-    static let table = "outside"
-    private static let relation: UInt32 = 1
-
-    /// The messages before the first transaction: the form of the table.
-    static var head: [[UInt8]] {
-        [
-            [UInt8(ascii: "R")] + bytes(relation) + text(namespace) + text(table) + [UInt8(ascii: "d")]
-                + bytes(UInt16(1)) + [1] + text("id") + bytes(UInt32(25)) + bytes(UInt32.max)
-        ]
-    }
-
-    static func messages(_ transaction: SimulatedLog.Transaction) -> [[UInt8]] {
-        let id = Array(transaction.entity.utf8)
-        return [
-            [UInt8(ascii: "B")] + bytes(transaction.end) + bytes(UInt64(0)) + bytes(transaction.xid),
-            [UInt8(ascii: "I")] + bytes(relation) + [UInt8(ascii: "N")] + bytes(UInt16(1)) + [UInt8(ascii: "t")]
-                + bytes(UInt32(id.count)) + id,
-            [UInt8(ascii: "C"), 0] + bytes(transaction.end) + bytes(transaction.end) + bytes(UInt64(0)),
-        ]
-    }
-
-    private static func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
-        withUnsafeBytes(of: number.bigEndian) { Array($0) }
-    }
-    private static func text(_ text: String) -> [UInt8] { Array(text.utf8) + [0] }
 }

@@ -155,6 +155,8 @@ package final class World {
     var documents: [Digest: JSONValue] = [:]
     /// Whether others write to the database under this seed (`OutsideWrites.swift`).
     let writesOutside: Bool
+    /// Whether mutations leave their events in the log alone under this seed.
+    let logsEvents: Bool
     var outsideRandom: SeededRandom
 
     /// - Parameter trace: called with a line per event.
@@ -164,6 +166,7 @@ package final class World {
         self.trace = trace
         timeline = Timeline(seed: seed)
         writesOutside = Self.writesOutside(seed)
+        logsEvents = Self.logsEvents(seed)
         outsideRandom = SeededRandom(seed: seed, stream: 7)
         appRandom = SeededRandom(seed: seed, stream: 8)
         startMs = timeline.nowMs

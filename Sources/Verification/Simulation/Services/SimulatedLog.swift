@@ -12,8 +12,16 @@ struct SimulatedLog {
         let number: UInt64
         /// The position after its end.
         let end: UInt64
+        let content: Content
+    }
+
+    enum Content {
         /// The entity outside of the service's own that it writes.
-        let entity: String
+        case outside(String)
+        /// The event that a mutation leaves in the log alone; what else it writes is not read.
+        case event(LiveModel.OutboxRow)
+        /// Somebody waits for what comes before.
+        case mark
     }
 
     /// The process at the end of the connection that reads the slot; a number for each reading.
@@ -32,6 +40,8 @@ struct SimulatedLog {
     private(set) var end: UInt64 = 16
     var slot: Slot?
     var record: TailerMachine.Inspection.Record?
+    /// Everything before is published, by the slot of the record.
+    private(set) var reached: UInt64 = 0
     private var lastXID: UInt32 = 4_294_967_200
     /// The number of transactions so far.
     private(set) var count: UInt64 = 0
@@ -43,12 +53,12 @@ struct SimulatedLog {
         return count
     }
 
-    mutating func append(_ entity: String) -> Transaction {
+    mutating func append(_ content: Content) -> Transaction {
         // Numbers of transactions begin again after the greatest.
         count += 1
         lastXID = lastXID == .max ? 3 : lastXID + 1
         end += 16
-        let transaction = Transaction(xid: lastXID, number: count, end: end, entity: entity)
+        let transaction = Transaction(xid: lastXID, number: count, end: end, content: content)
         transactions.append(transaction)
         return transaction
     }
@@ -73,9 +83,17 @@ struct SimulatedLog {
     mutating func create(seen: String?) {
         guard slot?.reader == nil, record?.incarnation == seen else { return }
         lastIncarnation += 1
-        record = .init(incarnation: "\(lastIncarnation)", confirmable: 0)
+        record = .init(
+            incarnation: "\(lastIncarnation)", confirmable: 0, carriesEvents: record?.carriesEvents ?? false)
+        reached = 0
         slot = Slot(confirmed: end)
         tidy()
+    }
+
+    /// Records that mutations leave their events in the log.
+    mutating func announceEvents() {
+        if record == nil { record = .init(incarnation: "0", confirmable: 0) }
+        record?.carriesEvents = true
     }
 
     /// - Returns: the number of the reading; nil if the slot cannot be read.
@@ -100,13 +118,14 @@ struct SimulatedLog {
 
     mutating func confirm(_ position: UInt64, by pid: Int) {
         guard isRead(by: pid), let slot else { return }
-        self.slot?.confirmed = max(slot.confirmed, position)
+        self.slot?.confirmed = max(slot.confirmed, min(position, end))
         tidy()
     }
 
-    mutating func record(_ position: UInt64, incarnation: String) -> Bool {
+    mutating func record(_ position: UInt64, incarnation: String, isConfirmable: Bool = true) -> Bool {
         guard let record, record.incarnation == incarnation else { return false }
-        self.record?.confirmable = max(record.confirmable, position)
+        reached = max(reached, position)
+        if isConfirmable { self.record?.confirmable = max(record.confirmable, position) }
         return true
     }
 

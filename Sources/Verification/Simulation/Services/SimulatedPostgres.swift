@@ -31,8 +31,9 @@ final class SimulatedPostgres {
 
     private(set) var versions: [String: Int] = [:]
     var log = SimulatedLog()
-    /// The entities of transactions that are in the log and not visible, by their numbers.
-    private var invisible: [UInt32: (number: UInt64, entity: String)] = [:]
+    /// The entities of transactions that are in the log and not visible, by their numbers, with the events of
+    /// mutations.
+    private var invisible: [UInt32: (number: UInt64, entity: String, event: String?)] = [:]
     private(set) var committed: Set<String> = []
     private(set) var outbox: [String: OutboxRow] = [:]
     /// A failover loses nothing of it.
@@ -124,15 +125,30 @@ final class SimulatedPostgres {
     /// Commits a transaction that only inserts the outbox row of a marker.
     func commitMarker(_ row: OutboxRow) { outbox[row.row.id] = row }
 
+    /// Commits a transaction like `commit`, whose event is in the log alone, not visible yet.
+    /// - Returns: its number.
+    func commitToLog(_ entity: String, _ row: LiveModel.OutboxRow, loadedDeployment: Int64) -> UInt32? {
+        guard !row.isForLaterDeployments || deployments.newestID > loadedDeployment else {
+            versions[entity, default: 0] += 1
+            committed.insert(row.id)
+            return nil
+        }
+        let transaction = log.append(.event(row))
+        invisible[transaction.xid] = (transaction.number, entity, row.id)
+        return transaction.xid
+    }
+
     /// Commits a transaction of another program, not visible yet; returns its number.
     func writeOutside(_ entity: String) -> UInt32 {
-        let transaction = log.append(entity)
-        invisible[transaction.xid] = (transaction.number, entity)
+        let transaction = log.append(.outside(entity))
+        invisible[transaction.xid] = (transaction.number, entity, nil)
         return transaction.xid
     }
 
     func becomeVisible(_ xid: UInt32) {
-        if let entity = invisible.removeValue(forKey: xid)?.entity { versions[entity, default: 0] += 1 }
+        guard let (_, entity, event) = invisible.removeValue(forKey: xid) else { return }
+        versions[entity, default: 0] += 1
+        if let event { committed.insert(event) }
     }
 
     private var oldestOpen: UInt64 { invisible.values.map(\.number).min() ?? log.count + 1 }

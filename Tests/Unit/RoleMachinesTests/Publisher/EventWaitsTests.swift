@@ -51,6 +51,31 @@ struct EventWaitsTests {
         #expect(waits.asksForFolded(nowMs: 500))
     }
 
+    @Test func anEventInTheLogIsThereOnceTheLogIsPublishedUpToAMarkBehindIt() {
+        var waits = EventWaits()
+        var wait = waits.began(withinMs: 1_000, nowMs: 0)
+        let found = waits.looked(&wait, hasRow: false, isFolded: false, mayBeLogged: true, nowMs: 0)
+        #expect(found == .lookAtLog(afterMs: 0))
+        // Another cluster's nodes leave events there.
+        #expect(waits.looked(&wait, published: nil, nowMs: 0) == .appended)
+        #expect(waits.looked(&wait, published: .init(incarnation: "a", position: 90), nowMs: 0) == .mark)
+        #expect(waits.marked(&wait, at: 100) == .lookAtLog(afterMs: 5))
+        let before = waits.looked(&wait, published: .init(incarnation: "a", position: 99), nowMs: 5)
+        #expect(before == .lookAtLog(afterMs: 5))
+        // A mark says nothing about a slot that was created after it.
+        #expect(waits.looked(&wait, published: .init(incarnation: "b", position: 500), nowMs: 10) == .mark)
+        #expect(waits.marked(&wait, at: 600) == .lookAtLog(afterMs: 10))
+        #expect(waits.looked(&wait, published: .init(incarnation: "b", position: 600), nowMs: 20) == .appended)
+    }
+
+    @Test func aMarkThatIsNeverReachedEndsTheWait() {
+        var waits = EventWaits()
+        var wait = waits.began(withinMs: 100, nowMs: 0)
+        _ = waits.looked(&wait, published: .init(incarnation: "a", position: 0), nowMs: 0)
+        _ = waits.marked(&wait, at: 7)
+        #expect(waits.looked(&wait, published: .init(incarnation: "a", position: 6), nowMs: 100) == Self.timeout)
+    }
+
     @Test func waitsThatLookAgainAreBounded() {
         var settings = EventWaits.Settings()
         settings.repeatedMax = 1

@@ -25,6 +25,15 @@ enum LogBytes {
         [begin(xid: xid), insert(relation, value), commit(end: end)]
     }
 
+    /// A transaction of messages, each with its prefix.
+    static func transaction(xid: UInt32, end: UInt64, messages: [(prefix: String, content: [UInt8])]) -> [[UInt8]] {
+        [begin(xid: xid)]
+            + messages.map { message in
+                [UInt8(ascii: "M"), 1] + long(0) + text(message.prefix) + int(UInt32(message.content.count))
+                    + message.content
+            } + [commit(end: end)]
+    }
+
     private static func short(_ number: UInt16) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     private static func int(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     private static func long(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }

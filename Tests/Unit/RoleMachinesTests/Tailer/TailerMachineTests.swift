@@ -31,20 +31,30 @@ private final class Tailer {
     var overrides = ClusterOverrides()
     private var number = 0
 
+    private var allRules: Machine.Rules {
+        .init(captured: readsChanges ? rules : nil, publishing: published)
+    }
+    var published = PublisherFixture.Rules()
+    private var readsChanges = true
+
     init(_ settings: Machine.Settings = .init(), tables: [String] = ["bid", "lot"], heedsMutations: Bool = true) {
         machine = Machine(settings: settings, shardCount: Self.shardCount)
         follow(tables, heedsMutations: heedsMutations)
     }
 
-    func follow(_ tables: [String], deployment: Int64 = 1, heedsMutations: Bool = true) {
+    func follow(
+        _ tables: [String], deployment: Int64 = 1, heedsMutations: Bool = true, readsChanges: Bool = true,
+        writesEvents: Bool = false
+    ) {
         number += 1
+        self.readsChanges = readsChanges
         let captured = CapturedTables(
             namespace: "public", tables: tables.map(Self.table),
             recordedFields: Dictionary(uniqueKeysWithValues: tables.map { ($0, RecordedFields(compared: ["id"])) }))
         _ = machine.follow(
             .init(
-                number: number, loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations),
-            nowMs: nowMs)
+                number: number, loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations,
+                readsChanges: readsChanges, writesEvents: writesEvents), nowMs: nowMs)
     }
 
     private static func table(_ name: String) -> Table {
@@ -55,12 +65,15 @@ private final class Tailer {
 
     static func inspection(
         _ slot: Machine.Inspection.Slot?, recorded: UInt64? = 0, obstacle: String? = nil, unpublished: [String] = [],
-        known: Set<String> = ["bid", "lot"], publications: String = "1,2", oldestOpen: UInt64 = 1_000
+        known: Set<String> = ["bid", "lot"], publications: String = "1,2", oldestOpen: UInt64 = 1_000,
+        carriesEvents: Bool = false
     ) -> Machine.Inspection {
         .init(
             obstacle: obstacle, slot: slot,
             record: recorded.map {
-                .init(incarnation: "i", confirmable: $0, published: known, publications: "1,2")
+                .init(
+                    incarnation: "i", confirmable: $0, published: known, publications: "1,2",
+                    carriesEvents: carriesEvents)
             }, published: Set(["bid", "lot"]).subtracting(unpublished), unpublished: unpublished,
             publications: publications, oldestOpen: oldestOpen)
     }
@@ -126,7 +139,7 @@ private final class Tailer {
         let (call, _) = try #require(effects.check)
         return machine.checked(
             call, .success(.init(areVisible: visible, isBehindDeployments: behind, open: open)), overrides,
-            rules: rules,
+            rules: allRules,
             nowMs: nowMs)
     }
 
@@ -137,7 +150,7 @@ private final class Tailer {
 
     func confirmed(_ effects: [Machine.Effect]) throws -> [Machine.Effect] {
         let call = try #require(effects.overrides)
-        return machine.overridesConfirmed(call, .success(overrides), rules: rules, nowMs: nowMs)
+        return machine.overridesConfirmed(call, .success(overrides), rules: allRules, nowMs: nowMs)
     }
 
     /// Publishes what the check in `effects` is about; returns the publications and what follows.
@@ -184,7 +197,7 @@ extension [TailerMachine.Effect] {
         first { if case .confirmOverrides(let call) = $0 { call } else { nil } }
     }
     fileprivate var record: (TailerMachine.CallID, UInt64)? {
-        first { if case .record(let call, _, let position, _) = $0 { (call, position) } else { nil } }
+        first { if case .record(let call, _, let record, _) = $0 { (call, record.position) } else { nil } }
     }
     fileprivate var wait: (TailerMachine.CallID, Int64)? {
         first { if case .wait(let call, let ms) = $0 { (call, ms) } else { nil } }
@@ -275,6 +288,115 @@ extension Publication {
         #expect(tailer.tick(afterMs: 100_000).isEmpty)
     }
 
+    // MARK: Events of mutations
+
+    private static func event(_ id: String, _ shards: [ShardID] = []) -> OutboxRow {
+        OutboxRow(id: id, shards: shards, event: PublisherFixture.row(id).event)
+    }
+
+    private static func logged(xid: UInt32, end: UInt64, _ rows: [OutboxRow], isMark: Bool = false) -> [[UInt8]] {
+        LogBytes.transaction(
+            xid: xid, end: end,
+            messages: rows.map { ("freshet.event", $0.logHead + $0.event) } + (isMark ? [("freshet.mark", [])] : []))
+    }
+
+    @Test func anEventInTheLogIsPublishedForTheShardsOfItsRowAndOfTheCatalogs() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let row = Self.event("e1", [ShardID(63)])
+        let (publications, _) = try tailer.publish(tailer.receive(id, Self.logged(xid: 7, end: 100, [row])))
+        let expected = Set(Tailer.shards(PublisherFixture.first) + [ShardID(63)]).sorted()
+        #expect(publications.map(\.row) == [row] && publications.map(\.shards) == [expected])
+        #expect(tailer.record()?.1 == 100)
+    }
+
+    /// The log is read for events alone where the record or the node's own settings ask for it.
+    @Test func theLogIsReadForEventsAlone() throws {
+        let tailer = Tailer()
+        tailer.follow([], readsChanges: false)
+        let slot = Tailer.slot(confirmed: 10)
+        #expect(try tailer.inspect(Tailer.inspection(slot, recorded: 10)).state == .idle)
+        tailer.nowMs += tailer.machine.settings.inspectMs
+        let effects = try tailer.inspect(Tailer.inspection(slot, recorded: 10, carriesEvents: true))
+        let id = try #require(effects.opened)
+        let (publications, _) = try tailer.publish(
+            tailer.receive(id, Self.logged(xid: 7, end: 100, [Self.event("e1")])))
+        #expect(publications.map(\.row.id) == ["e1"])
+        let own = Tailer()
+        own.follow([], readsChanges: false, writesEvents: true)
+        #expect(try own.inspect(Tailer.inspection(slot, recorded: 10)).opened != nil)
+    }
+
+    /// A new slot lacks the events of before: every live query runs once more, also those that read no changes.
+    @Test func aNewSlotMakesEveryLiveQueryRunIfItCarriesEvents() throws {
+        for carriesEvents in [false, true] {
+            let tailer = Tailer()
+            let effects = try tailer.inspect(
+                Tailer.inspection(Tailer.slot(confirmed: 90), carriesEvents: carriesEvents))
+            let (publications, _) = try tailer.publish(effects)
+            let whole = publications.filter { (try? $0.event()) == nil }
+            #expect(whole.map(\.shards) == (carriesEvents ? [ShardID.all(count: Tailer.shardCount)] : []))
+        }
+    }
+
+    @Test func aMarkDoesNotWaitForTheNextRecord() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        // Behind an event that is not published yet, and alone.
+        let effects = tailer.receive(
+            id, Self.logged(xid: 7, end: 100, [Self.event("e1")]) + Self.logged(xid: 8, end: 120, [], isMark: true))
+        #expect(effects.record == nil)
+        let (_, after) = try tailer.publish(effects)
+        let (record, position) = try #require(after.record)
+        #expect(position == 120)
+        // A mark that comes meanwhile has a record of its own.
+        #expect(tailer.receive(id, Self.logged(xid: 9, end: 140, [], isMark: true)).record == nil)
+        let next = tailer.recorded(record)
+        #expect(next.confirmation == 120 && next.record?.1 == 140)
+        #expect(tailer.recorded(try #require(next.record).0).record == nil)
+    }
+
+    /// A transaction that is open for long keeps the position from being confirmed, and waits from nothing.
+    @Test func aMarkIsToldWhileChangesAreUnsettled() throws {
+        let tailer = Tailer()
+        let effects = try tailer.inspect(Tailer.inspection(Tailer.slot(confirmed: 90)))
+        let id = try #require(effects.opened)
+        _ = try tailer.publish(effects, open: .init(newest: 50, oldest: 40))
+        #expect(tailer.record() == nil)
+        let marked = tailer.receive(id, Self.logged(xid: 8, end: 120, [], isMark: true))
+        let (record, position) = try #require(marked.record)
+        #expect(position == 120)
+        #expect(tailer.recorded(record).confirmation == nil)
+        #expect(tailer.record() == nil)
+    }
+
+    /// A failed look says nothing where nobody needs the log.
+    @Test func aNodeThatNeedsNoLogStaysIdle() throws {
+        let tailer = Tailer()
+        tailer.follow([], readsChanges: false)
+        let call = try #require(tailer.tick().inspection)
+        let effects = tailer.machine.inspected(call, .failure(StepFailure("away")), nowMs: tailer.nowMs)
+        #expect(effects.state == .idle)
+        #expect(tailer.tick(afterMs: tailer.machine.settings.inspectMs - 1).isEmpty)
+    }
+
+    @Test func eventsThatTakeTooMuchRoomPauseTheReading() throws {
+        var settings = TailerMachine.Settings()
+        settings.queuedBytesMax = 1_000
+        let tailer = Tailer(settings)
+        let id = try tailer.open()
+        let first = tailer.receive(id, Self.logged(xid: 7, end: 100, [Self.event("e1")]))
+        var last: [TailerMachine.Effect] = []
+        for number in 0..<20 as Range<UInt32> where last.isReading == nil {
+            last = tailer.receive(
+                id, Self.logged(xid: 8 + number, end: 101 + UInt64(number), [Self.event("e\(number)")]))
+        }
+        #expect(last.isReading == false)
+        let (_, resumed) = try tailer.publish(first)
+        let (_, done) = try tailer.publish(resumed)
+        #expect((resumed + done).isReading == true)
+    }
+
     // MARK: Publishing
 
     @Test func aTransactionIsPublishedThenRecordedThenConfirmed() throws {
@@ -325,6 +447,23 @@ extension Publication {
         #expect(rows?.all == [.anything(in: "lot")])
     }
 
+    /// Events of mutations do not wait for a deployment that no node can load.
+    @Test func eventsAreAppendedBeforeADeploymentIsLoaded() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let effects = tailer.receive(id, Self.logged(xid: 7, end: 100, [Self.event("e1")]))
+        let early = try tailer.checked(effects, behind: true)
+        #expect(early.append?.1.map(\.shards) == [Tailer.shards(PublisherFixture.first)])
+        let call = try #require(try tailer.appended(early).loading)
+        #expect(tailer.record() == nil)
+        // The deployment adds shards.
+        tailer.published.loadedDeployment = 2
+        let later = try tailer.checked(tailer.checkDue(call))
+        #expect(later.append?.1.map(\.shards) == [Tailer.shards(PublisherFixture.second)])
+        _ = try tailer.confirmed(try tailer.appended(later))
+        #expect(tailer.record()?.1 == 100)
+    }
+
     @Test func aNodeThatCannotLoadADeploymentLeavesTheSlot() throws {
         let tailer = Tailer()
         let id = try tailer.open()
@@ -363,7 +502,13 @@ extension Publication {
         let tailer = Tailer()
         let id = try tailer.open()
         let effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
-        #expect(try tailer.appended(try tailer.checked(effects), fails: true).closed == id)
+        let (call, pause) = try #require(try tailer.appended(try tailer.checked(effects), fails: true).wait)
+        #expect(pause == 20)
+        #expect(tailer.record() == nil)
+        // Another node may have more luck.
+        #expect(tailer.nowMs > tailer.machine.settings.appendingMaxMs)
+        let again = tailer.checkDue(call)
+        #expect(try tailer.appended(try tailer.checked(again), fails: true).closed == id)
         #expect(tailer.receive(id, LogBytes.transaction(xid: 8, end: 200, 2, "b")).isEmpty)
         #expect(tailer.ended(id).isEmpty)
         tailer.nowMs += 1_000
