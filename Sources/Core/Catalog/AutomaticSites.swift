@@ -89,7 +89,7 @@ package struct AutomaticSites: Sendable {
                     guardFields: site.guards.map(\.field), boundField: site.binding?.field,
                     shown: site.shown.map { shown in
                         RowSite.Shown(key: shown.key, deciding: shown.deciding, order: shown.window?.terms ?? [])
-                    }, isConditional: site.filter != nil, fields: site.fields,
+                    }, isConditional: site.filter != nil, fields: site.fields, fieldsFiltered: site.fieldsFiltered,
                     namesFields: site.fixedFields != nil || site.shown?.fixedDeciding != nil),
                 read: site,
                 fixedEntry: site.hasFixedEntry
@@ -153,19 +153,20 @@ extension ReadSite {
     fileprivate func entry(
         _ invocation: Invocation, _ named: GivenInput.Reads, _ schema: Schema
     ) -> AutomaticRules.Site.Entry? {
-        let condition = filter?.condition(invocation, schema: schema)
+        let (condition, isWhole) = filter?.condition(invocation, schema: schema) ?? (nil, true)
         func with(_ fields: Set<String>?) -> Set<String>? { fields?.union(named.fields[table] ?? []) }
         let fields = with(fixedFields)
         guard let shown else {
-            if condition == nil, fields == nil { return nil }
-            return AutomaticRules.Site.Entry(condition: condition, fields: fields)
+            if condition == nil, isWhole, fields == nil { return nil }
+            return AutomaticRules.Site.Entry(condition: condition, isWhole: isWhole, fields: fields)
         }
         var list: ListWindow?
         if let window = shown.window, let limit = window.limit.value(in: invocation) {
             list = ListWindow(limit: limit, isDescending: window.order.map { $0.direction.isDescending(invocation) })
         }
         return AutomaticRules.Site.Entry(
-            condition: condition, window: list, hasOffset: shown.offset.value(in: invocation) != 0, fields: fields,
+            condition: condition, isWhole: isWhole, window: list, hasOffset: shown.offset.value(in: invocation) != 0,
+            fields: fields,
             deciding: with(shown.fixedDeciding))
     }
 }
@@ -226,6 +227,7 @@ extension AutomaticSites.Site {
             recorded.compared.formUnion(read.filter?.fields ?? [])
         } else {
             recorded.latter.formUnion(read.filter?.fields ?? [])
+            recorded.filtered = read.fieldsFiltered
         }
         return recorded
     }

@@ -5,9 +5,12 @@ import Refresh
 import SchemaModel
 
 extension RowFilter {
-    /// Returns the condition for a live query; nil if it tells nothing.
-    func condition(_ invocation: Invocation, schema: Schema) -> RowCondition? {
-        if case .condition(let condition) = told(invocation, schema) { condition } else { nil }
+    /// Returns the condition for a live query, nil if it tells nothing, and whether the request left no part of the
+    /// filter unknown that events can tell.
+    func condition(_ invocation: Invocation, schema: Schema) -> (condition: RowCondition?, isWhole: Bool) {
+        var isWhole = true
+        guard case .condition(let condition) = told(invocation, schema, &isWhole) else { return (nil, isWhole) }
+        return (condition, isWhole)
     }
 
     private enum Told {
@@ -15,19 +18,29 @@ extension RowFilter {
         case leftOut
         case unknown
         case condition(RowCondition)
+
+        var isUnknown: Bool { if case .unknown = self { true } else { false } }
     }
 
-    private func told(_ invocation: Invocation, _ schema: Schema) -> Told {
+    /// - Parameter isWhole: set to false if a value cannot be compared.
+    private func told(_ invocation: Invocation, _ schema: Schema, _ isWhole: inout Bool) -> Told {
+        let told = ownTold(invocation, schema, &isWhole)
+        if case .unknown = self { return told }
+        if told.isUnknown { isWhole = false }
+        return told
+    }
+
+    private func ownTold(_ invocation: Invocation, _ schema: Schema, _ isWhole: inout Bool) -> Told {
         switch self {
         case .all(let filters):
-            let told = filters.map { $0.told(invocation, schema) }
+            let told = filters.map { $0.told(invocation, schema, &isWhole) }
             let conditions = told.compactMap { if case .condition(let condition) = $0 { condition } else { nil } }
             if !conditions.isEmpty { return .condition(conditions.count == 1 ? conditions[0] : .all(conditions)) }
-            return told.contains { if case .unknown = $0 { true } else { false } } ? .unknown : .leftOut
+            return told.contains(where: \.isUnknown) ? .unknown : .leftOut
         case .any(let filters):
             var conditions: [RowCondition] = []
             for filter in filters {
-                switch filter.told(invocation, schema) {
+                switch filter.told(invocation, schema, &isWhole) {
                 case .leftOut: continue
                 case .unknown: return .unknown
                 case .condition(let condition): conditions.append(condition)
@@ -70,7 +83,7 @@ extension RowFilter {
             }
             let filter = InputInterpreter(schema: schema).filter(variable, value)
             if filter.isEmpty { return .leftOut }
-            return RowFilter(filter).map { $0.told(invocation, schema) } ?? .unknown
+            return RowFilter(filter).map { $0.told(invocation, schema, &isWhole) } ?? .unknown
         }
     }
 

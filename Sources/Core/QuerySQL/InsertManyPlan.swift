@@ -10,9 +10,9 @@ import SchemaModel
 /// are returned in the order of the rows:
 ///
 ///     WITH w1 AS (INSERT INTO "novel" AS t ("id", "title") SELECT u.c1, u.c2
-///         FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING …)
+///         FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING … AS j)
 ///     SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (
-///         SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
+///         SELECT j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x
 ///
 /// Where rows leave recorded columns to the database, the statement stores the changes of all rows (`RowImages`).
 struct InsertManyPlan: Sendable {
@@ -207,7 +207,7 @@ struct InsertManyPlan: Sendable {
             let name = "w\(number + 1)"
             parts.append("\(name) AS (\(insertSQL(set, firstParameter: count + 1, images)))")
             count += set.present.count + 1
-            let row = images == nil ? "row_to_json(\(name).*)::text AS j" : "j, c\(common)"
+            let row = images == nil ? "j" : "j, c\(common)"
             results.append("SELECT \(row), ($\(count)::bigint[])[row_number() OVER ()] AS o FROM \(name)")
         }
         let expressions = "WITH " + parts.joined(separator: ", ")
@@ -245,10 +245,10 @@ struct InsertManyPlan: Sendable {
                 ? TemplateBuilder.untouched(table, "EXCLUDED") : replaced.joined(separator: ", ")
         }
         var builder = TemplateBuilder(schema: schema)
-        guard let images else { return sql + text(builder.returning(insert.returning, "t"), &builder) }
-        let row = text(builder.returned(insert.returning, "t"), &builder)
+        sql += " RETURNING \(text(builder.returned(insert.returning, of: table, "t"), &builder)) AS j"
+        guard let images else { return sql }
         let change = text(images.change(before: nil, after: "t", changed: nil), &builder)
-        sql += " RETURNING (SELECT row_to_json(r.*)::text FROM (SELECT \(row)) r) AS j, \(change) AS c"
+        sql += ", \(change) AS c"
         if images.hasDetails(.insert) {
             let common = images.change(before: nil, after: "t", changed: nil, .compared)
             sql += ", \(text(common, &builder)) AS k"

@@ -22,7 +22,7 @@ extension RowList {
     }
 }
 
-/// Renders lists of all rows, related rows or search results: plain, distinct or grouped.
+/// Renders lists of all rows, related rows or search results, plain, distinct or grouped, as JSON texts.
 extension TemplateBuilder {
     /// - Parameter outer: the alias of the row that a relation starts from.
     mutating func list(_ list: RowList, below outer: String?) -> [Piece] {
@@ -153,7 +153,7 @@ extension TemplateBuilder {
 
     func collected(_ rows: [Piece]) -> [Piece] {
         .text("coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (") + rows
-            + .text(") r), '[]')::json")
+            + .text(") r), '[]')")
     }
 
     private mutating func collected(_ rows: [Piece], _ arguments: ListArguments) -> [Piece] {
@@ -171,7 +171,7 @@ extension TemplateBuilder {
         .text(
             "coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM"
                 + " (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (") + rows
-            + .text(") r) d GROUP BY d.j ORDER BY 2") + limits + .text(") g), '[]')::json")
+            + .text(") r) d GROUP BY d.j ORDER BY 2") + limits + .text(") g), '[]')")
     }
 
     private mutating func limits(_ arguments: ListArguments) -> [Piece] {

@@ -1,13 +1,14 @@
+import JSON
+import LiveModel
 import Operations
 import SchemaModel
 
-/// Renders mutations that write one row, or many rows by a filter. Each is one statement whose only value is the JSON
+/// Renders mutations that write one row, or many rows by a filter. Each is one statement whose first column is the JSON
 /// of the field's result:
 ///
-///     WITH w AS (UPDATE "novel" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
-///         RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+///     UPDATE "novel" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
+///         RETURNING '{' || '"id":' || '"' || replace(t1."id"::text, '-', '') || '"' || '}'
 extension TemplateBuilder {
-    private static let resultOfOne = " SELECT row_to_json(w.*)::text FROM w"
     private static let resultCount = " SELECT count(*)::text FROM w"
 
     mutating func insert(_ insert: Insert, _ images: RowImages? = nil) -> [Piece] {
@@ -47,7 +48,7 @@ extension TemplateBuilder {
             pieces.append(.joined(replaced, separator: ", ", empty: .text(Self.untouched(table, "EXCLUDED"))))
         }
         return one(
-            pieces, returning: insert.returning, alias,
+            pieces, on: table, returning: insert.returning, alias,
             storing: images.map { images in
                 guard insert.isUpsert else { return images.change(before: nil, after: alias, changed: nil) }
                 return images.upserted(after: alias, changed: changed)
@@ -59,16 +60,13 @@ extension TemplateBuilder {
     ///   - key: the second column.
     ///   - change: the change of the row to store, in the last column.
     private mutating func one(
-        _ statement: [Piece], returning fields: [ReturnedField], _ alias: String, key: String? = nil,
+        _ statement: [Piece], on table: Table, returning fields: [ReturnedField], _ alias: String, key: String? = nil,
         storing change: [Piece]?
     ) -> [Piece] {
-        guard key != nil || change != nil else {
-            return .text("WITH w AS (") + statement + returning(fields, alias) + .text(")") + [.result]
-                + .text(Self.resultOfOne)
-        }
-        let others = [key.map { .text($0) }, change.map(RowImages.storing)].compactMap { $0 }
-        return statement + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ") + returned(fields, alias)
-            + .text(") w), ") + [.joined(others, separator: ", ", empty: [])]
+        let columns = [
+            returned(fields, of: table, alias), key.map { .text($0) }, change.map(RowImages.storing),
+        ].compactMap { $0 }
+        return statement + .text(" RETURNING ") + [.joined(columns, separator: ", ", empty: [])]
     }
 
     /// Returns a column of an inserted row with its value. Both render to nothing if no value is given; nil if none can
@@ -153,7 +151,7 @@ extension TemplateBuilder {
         let update = update(table, alias, assignments, images) { $0.oneRow(target, table, $1) }
         let key = table.keyColumns.map { ColumnSQL.wireForm($0, of: alias) }.joined(separator: ", ")
         return one(
-            update.pieces, returning: returned, alias, key: withKey ? "json_build_array(\(key))::text" : nil,
+            update.pieces, on: table, returning: returned, alias, key: withKey ? "json_build_array(\(key))::text" : nil,
             storing: update.change)
     }
 
@@ -175,7 +173,7 @@ extension TemplateBuilder {
         let alias = alias()
         let delete = [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + oneRow(target, table, alias)
         return one(
-            delete, returning: returned, alias,
+            delete, on: table, returning: returned, alias,
             storing: images.map { images in
                 // The request tells what follows a row that it names.
                 if case .key = target { return images.change(before: alias, after: nil, changed: nil) }
@@ -218,13 +216,14 @@ extension TemplateBuilder {
             return .text("WITH w AS (") + text + .text(")") + [.result]
                 + .text(" SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w")
         case .firstRow:
-            return .text("WITH w AS (") + text + .text(")") + [.result] + .text(Self.resultOfOne + " LIMIT 1")
+            return .text("WITH w AS (") + text + .text(")") + [.result]
+                + .text(" SELECT row_to_json(w.*)::text FROM w LIMIT 1")
         }
     }
 
     /// Renders the read of `query { … }`.
     mutating func read(_ fields: [RootField]) -> [Piece] {
-        .text("SELECT row_to_json(r.*)::text FROM (") + root(fields) + .text(") r")
+        root(fields)
     }
 
     // MARK: Parts
@@ -252,20 +251,16 @@ extension TemplateBuilder {
             + condition + self.order(order, table, inner) + .text(" LIMIT 1 FOR UPDATE)")
     }
 
-    mutating func returning(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
-        .text(" RETURNING ") + returned(fields, alias)
-    }
-
-    mutating func returned(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
-        var items: [[Piece]] = []
-        for field in fields {
+    /// Returns the JSON text of what a field returns of a row.
+    mutating func returned(_ fields: [ReturnedField], of table: Table, _ alias: String) -> [Piece] {
+        let members = fields.map { field in
             let value =
                 switch field.kind {
-                case .column(let column): ColumnSQL.wireForm(column, of: alias)
-                case .typeName(let name): SQLName.literal(name) + "::text"
+                case .column(let column): ColumnSQL.jsonText(column, of: table, alias)
+                case .typeName(let name): SQLName.literal(JSONValue.string(name).text)
                 }
-            items.append(when(field.inclusion, .text("\(value) AS \(SQLName.quoted(field.responseKey))")))
+            return member(field.responseKey, field.inclusion, .text(value))
         }
-        return [.joined(items, separator: ", ", empty: .text("1 AS \"_\""))]
+        return Self.object(members)
     }
 }

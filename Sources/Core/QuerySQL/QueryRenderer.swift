@@ -1,23 +1,26 @@
+import JSON
+import LiveModel
 import Operations
 import SchemaModel
 
 /// Renders queries.
 ///
 /// An operation is one statement. Every object is `row_to_json` over a sub-select whose column names are the response
-/// keys. A list concatenates the texts of its objects, because `json_agg` would add spaces and line breaks. Response
-/// keys cannot conflict with aliases: rows are always referenced as `r.*` or `tN.column`.
+/// keys, except the root, which is put together as text: Postgres would parse the lists in it again to make them JSON.
+/// A list concatenates the texts of its objects, because `json_agg` would add spaces and line breaks. Response keys
+/// cannot conflict with aliases: rows are always referenced as `r.*` or `tN.column`.
 ///
 ///     query Q($id: UUID!) { novel(id: $id) { title remarks_on_novel { text } } }
 ///
-///     SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title",
+///     SELECT '{' || '"novel":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."title" AS "title",
 ///         coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."text" AS "text"
 ///             FROM "remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]')::json
 ///             AS "remarks_on_novel"
-///         FROM "novel" t1 WHERE t1."id" = $1::uuid) r) AS "novel"
+///         FROM "novel" t1 WHERE t1."id" = $1::uuid) r), 'null') || '}' AS body
 extension TemplateBuilder {
-    /// Renders a select list with one column for each root field.
+    /// Renders `SELECT … AS body`, the JSON text of the root fields.
     mutating func root(_ fields: [RootField]) -> [Piece] {
-        var items: [[Piece]] = []
+        var members: [[Piece]] = []
         for field in fields {
             let value =
                 switch field.kind {
@@ -25,12 +28,23 @@ extension TemplateBuilder {
                 case .list(let list): self.list(list, below: nil)
                 case .native(let native): self.native(native)
                 // A placeholder; see `RemoteResults.merge`.
-                case .remote: [Piece].text("NULL::text")
-                case .typeName(let name): [Piece].text(SQLName.literal(name) + "::text")
+                case .remote: [Piece].text("'null'")
+                case .typeName(let name): [Piece].text(SQLName.literal(JSONValue.string(name).text))
                 }
-            items.append(named(field.responseKey, field.inclusion, value))
+            members.append(member(field.responseKey, field.inclusion, value))
         }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: [])]
+        return .text("SELECT ") + Self.object(members) + .text(" AS body")
+    }
+
+    /// Returns a member of an object as text: `'"title":' || …`.
+    /// - Parameter value: the JSON text of the value, never null.
+    mutating func member(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
+        when(inclusion, .text(SQLName.literal("\(JSONValue.string(key).text):") + " || ") + value)
+    }
+
+    /// Returns the text of an object with the members that are included.
+    static func object(_ members: [[Piece]]) -> [Piece] {
+        .text("'{' || ") + [.joined(members, separator: " || ',' || ", empty: .text("''"))] + .text(" || '}'")
     }
 
     mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
@@ -40,9 +54,9 @@ extension TemplateBuilder {
     private mutating func lookup(_ lookup: Lookup) -> [Piece] {
         let alias = alias()
         let selection = select(lookup.object, from: alias)
-        return .text("(SELECT row_to_json(r.*) FROM (") + selection
+        return .text("coalesce((SELECT row_to_json(r.*)::text FROM (") + selection
             + .text(" FROM \(ColumnSQL.from(lookup.table)) \(alias)")
-            + row(lookup.target, lookup.table, alias) + .text(") r)")
+            + row(lookup.target, lookup.table, alias) + .text(") r), 'null')")
     }
 
     /// Renders `WHERE …` for exactly one row, and for `first` its order and limit.
@@ -77,7 +91,7 @@ extension TemplateBuilder {
         var items: [[Piece]] = []
         if object.hasEntityID {
             items.append(
-                .text("\(ColumnSQL.entityID(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
+                .text("\(ColumnSQL.entityKey(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
         }
         // Before the fields, so that the rest of an object need not be searched for them.
         for (number, column) in object.carriedColumns.enumerated() {
@@ -98,7 +112,7 @@ extension TemplateBuilder {
         case .typeName(let name): .text(SQLName.literal(name) + "::text")
         case .reference(let reference, let object): target(of: reference, in: table, object, alias)
         case .single(let relation, let object): single(relation, object, alias)
-        case .list(let list): self.list(list, below: alias)
+        case .list(let list): self.list(list, below: alias) + .text("::json")
         case .globalID: .text(ColumnSQL.globalID(table, alias))
         case .metadata(let fields): metadata(fields, scores)
         }
@@ -165,7 +179,8 @@ extension TemplateBuilder {
         switch native.result {
         case .rows: collected(.text("SELECT r.* FROM (") + text(of: native) + .text(") r"))
         case .firstRow, .affectedCount:
-            .text("(SELECT row_to_json(r.*) FROM (") + text(of: native) + .text(") r LIMIT 1)")
+            .text("coalesce((SELECT row_to_json(r.*)::text FROM (") + text(of: native)
+                + .text(") r LIMIT 1), 'null')")
         }
     }
 

@@ -24,7 +24,7 @@ package final class QueryStatement: Sendable, Hashable {
         parameterTypes = types
         single =
             "SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM ("
-            + Self.body(plain.text) + ") b"
+            + Self.once(plain.text) + ") b"
         let lateral = template.render(shape) { $1.isList ? "q.p\($0 + 1)::\($1.text)" : "q.p\($0 + 1)" }
         let arrays = types.map { "\($0.isList ? "text" : $0.name)[]" } + ["text[]"]
         // A parameter inside a SELECT is not a constant to the planner. Otherwise it would replan each short batch,
@@ -36,13 +36,11 @@ package final class QueryStatement: Sendable, Hashable {
             + sources.joined(separator: ", ") + ") WITH ORDINALITY AS q("
             + (columns + ["known", "i"]).joined(separator: ", ")
             + ") CROSS JOIN LATERAL (SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM ("
-            + Self.body(lateral.text) + ") b OFFSET 0) d"
+            + Self.once(lateral.text) + ") b OFFSET 0) d"
     }
 
     /// `OFFSET 0` prevents Postgres from computing the body a second time for the digest.
-    private static func body(_ select: String) -> String {
-        "SELECT row_to_json(r.*)::text AS body FROM (\(select)) r OFFSET 0"
-    }
+    private static func once(_ select: String) -> String { "\(select) OFFSET 0" }
 
     package static func == (left: QueryStatement, right: QueryStatement) -> Bool { left === right }
 

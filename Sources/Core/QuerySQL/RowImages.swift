@@ -199,23 +199,11 @@ struct RowImages: Sendable {
     /// Returns `,"field":value` as an expression.
     /// - Parameter field: nil for that of the column.
     private func member(_ column: Column, of alias: String, as field: String? = nil) -> String {
-        let value = ColumnSQL.wireForm(column, of: alias)
-        let name = ",\(JSONValue.string(field ?? column.field).text):"
-        let isKey = table.key.contains(column.field)
-        func given(_ text: String) -> String { isKey ? text : "coalesce(\(text), 'null')" }
-        switch column.type.scalar {
-        case .string:
-            // A longer text is left out: it is not known.
-            let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"
-            let member = "\(SQLName.literal(name)) || \(given("to_json(\(value))::text"))"
-            return "CASE WHEN \(bytes) > \(RowChange.textBytesMax) THEN '' ELSE \(member) END"
-        case .int, .boolean: return "\(SQLName.literal(name)) || \(given("\(value)::text"))"
-        // Digits, hexadecimal digits and names need no escapes.
-        case .int64, .uuid, .enumeration:
-            guard isKey else { return "\(SQLName.literal(name)) || \(given("'\"' || \(value)::text || '\"'"))" }
-            return "\(SQLName.literal(name + "\"")) || \(value)::text || '\"'"
-        case .date, .timestamp: return "\(SQLName.literal(name)) || \(given("to_json(\(value))::text"))"
-        case .float, .any, .vector: preconditionFailure("\(column.field) cannot be recorded")
-        }
+        let name = SQLName.literal(",\(JSONValue.string(field ?? column.field).text):")
+        let member = "\(name) || \(ColumnSQL.jsonText(column, of: table, alias))"
+        guard column.type.scalar == .string else { return member }
+        // A longer text is left out: it is not known.
+        let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"
+        return "CASE WHEN \(bytes) > \(RowChange.textBytesMax) THEN '' ELSE \(member) END"
     }
 }

@@ -69,9 +69,9 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Appends the hexadecimal digits as ASCII bytes, for hot paths.
-    package func appendHex(to bytes: inout [UInt8]) {
-        for index in 0..<64 { bytes.append(hexDigit(index)) }
+    /// Appends the hexadecimal digits, or the first of them, as ASCII bytes, for hot paths.
+    package func appendHex(to bytes: inout [UInt8], digits: Int = 64) {
+        for index in 0..<digits { bytes.append(hexDigit(index)) }
     }
 
     private func hexDigit(_ index: Int) -> UInt8 {

@@ -28,6 +28,9 @@ package struct ReadSite: Sendable {
     package let fields: Set<String>?
     /// The fields that count whatever filters and orders from variables name; nil if all of `fields` do.
     package let fixedFields: Set<String>?
+    /// The fields that only the filter uses, in tests that are all among the guards and `filter`. A change of these
+    /// does not matter where the tests hold before and after.
+    package let fieldsFiltered: Set<String>
     /// Whether native SQL or a view reads the rows, so that any of the table may count.
     package let isOfSQL: Bool
     /// Nil if the rows are read in any case.

@@ -54,7 +54,7 @@ extension ReadWriteSetBuilder {
         case .all(let filters), .any(let filters): for inner in filters { add(inner, of: table, isNegated: isNegated) }
         case .not(let inner): add(inner, of: table, isNegated: true)
         case .column(let column, let test):
-            note([column.field], of: table)
+            note([column.field], of: table, isFilter: true)
             noteTime(test)
         case .aggregate(let aggregate, let test):
             note(aggregate, of: table)

@@ -6,6 +6,8 @@ extension ReadWriteSetBuilder {
         let table: Table
         let guards: [ReadSite.Guard]
         var filter: RowFilter?
+        /// The fields of which the filter tests no more than guards and `filter` tell.
+        var fieldsTold: Set<String> = []
         let binding: ReadSite.Binding?
         let shown: ReadSite.Shown?
         var isOfSQL = false
@@ -51,8 +53,20 @@ extension ReadWriteSetBuilder {
                 wide.draft.table.name == narrow.draft.table.name && wide.draft.shown == nil
                     && wide.conditions.isSubset(of: narrow.conditions) && wide.draft.fields.cover(narrow.draft.fields)
             }
-            let candidate = (draft: draft, conditions: conditions)
-            if kept.contains(where: { covers($0, candidate) }) { continue }
+            var candidate = (draft: draft, conditions: conditions)
+            /// Lets the wide one count what matters to the narrow one, from which rows may go that stay in the former.
+            func take(_ narrow: Candidate, _ wide: inout Candidate) {
+                if narrow.conditions == wide.conditions {
+                    wide.draft.fieldsTold.formIntersection(narrow.draft.fieldsTold)
+                } else {
+                    wide.draft.fieldsTold = []
+                }
+            }
+            if let wide = kept.firstIndex(where: { covers($0, candidate) }) {
+                take(candidate, &kept[wide])
+                continue
+            }
+            for narrow in kept where covers(candidate, narrow) { take(narrow, &candidate) }
             kept.removeAll { covers(candidate, $0) }
             kept.append(candidate)
         }
@@ -69,9 +83,13 @@ extension ReadWriteSetBuilder {
             case .all: (fields, fixed) = (nil, nil)
             }
             if storedOrderTables.contains(table) { (fields, fixed) = (nil, nil) }
+            let filtered =
+                fields == nil
+                ? [] : draft.fieldsTold.subtracting(fieldsShown[table] ?? []).subtracting(fieldsGiven[table] ?? [])
             return ReadSite(
                 table: table, guards: draft.guards, filter: draft.filter, binding: draft.binding, shown: draft.shown,
-                fields: fields, fixedFields: fixed, isOfSQL: draft.isOfSQL, namedBy: draft.namedBy)
+                fields: fields, fixedFields: fixed, fieldsFiltered: filtered, isOfSQL: draft.isOfSQL,
+                namedBy: draft.namedBy)
         }
     }
 

@@ -11,6 +11,8 @@ struct ReadWriteSetBuilder {
     var siteDrafts: [SiteDraft] = []
     /// The fields that filters and orders from variables may name, by table. They are not among `fieldsRead`.
     var fieldsGiven: [String: Set<String>] = [:]
+    /// The fields that are used for more than filters, by table.
+    var fieldsShown: [String: Set<String>] = [:]
     /// The tables of lists whose rows come in the order in which they are stored.
     var storedOrderTables: Set<String> = []
 
@@ -59,7 +61,7 @@ struct ReadWriteSetBuilder {
             let window = window(order, limit: .constant(1), of: lookup.table)
             read(
                 lookup.table, equal, searched(filter), .single, members: members(filter),
-                filter: RowFilter(filter, isGuarded: true),
+                filter: RowFilter(filter, isGuarded: true), fieldsTold: RowFilter.fieldsTold(filter),
                 shown: shown(lookup.table, deciding(filter, order, of: lookup.table), window, at: path))
             add(filter, of: lookup.table)
             add(order, of: lookup.table)
@@ -86,6 +88,7 @@ struct ReadWriteSetBuilder {
         let equal = self.equal(filter).merging(enclosing) { _, given in given }
         let members = members(filter)
         let told = RowFilter(filter, isGuarded: true)
+        let fieldsTold = RowFilter.fieldsTold(filter)
         var searched = searched(filter)
         var known: [String: FixedValue] = [:]
         /// The rows that the list shows one by one.
@@ -98,17 +101,19 @@ struct ReadWriteSetBuilder {
         switch list.source {
         case .table(let table):
             read(
-                table, equal, searched, .list, members: members, filter: told,
+                table, equal, searched, .list, members: members, filter: told, fieldsTold: fieldsTold,
                 shown: shown([], window(of: list, at: path)))
             known = equal
         case .inverse(let relation):
             searched = relation.reference.localFields
             read(
                 relation.child, equal, searched, .list, binding, members: members, filter: told,
-                shown: shown(searched))
+                fieldsTold: fieldsTold, shown: shown(searched))
             known = equal
         case .manyToMany(let relation):
-            read(relation.join, equal, relation.near.localFields, .list, binding, members: members, filter: told)
+            read(
+                relation.join, equal, relation.near.localFields, .list, binding, members: members, filter: told,
+                fieldsTold: fieldsTold)
             // The arguments are those of the join table.
             let far = Deciding(relation.far.targetFields + relation.target.key)
             read(
@@ -211,7 +216,8 @@ struct ReadWriteSetBuilder {
     mutating func read(
         _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind,
         _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil,
-        members: [ReadSite.Guard] = [], filter: RowFilter? = nil, shown: ReadSite.Shown? = nil
+        members: [ReadSite.Guard] = [], filter: RowFilter? = nil, fieldsTold: Set<String> = [],
+        shown: ReadSite.Shown? = nil
     ) {
         if let text = table.viewText {
             // Lists of a view come in the order of the columns that have one.
@@ -229,6 +235,7 @@ struct ReadWriteSetBuilder {
         siteDrafts.append(
             SiteDraft(
                 table: table, guards: guards.values.sorted { $0.field < $1.field }, filter: filter,
+                fieldsTold: fieldsTold,
                 // A guard is as exact, and known before the first run.
                 binding: binding.flatMap { guards[$0.field] == nil ? $0 : nil }, shown: shown))
     }
@@ -240,8 +247,9 @@ struct ReadWriteSetBuilder {
 
     // MARK: Fields
 
-    mutating func note(_ fields: [String], of table: Table) {
+    mutating func note(_ fields: [String], of table: Table, isFilter: Bool = false) {
         result.fieldsRead[table.name, default: []].formUnion(fields)
+        if !isFilter { fieldsShown[table.name, default: []].formUnion(fields) }
     }
 
     /// Records the columns that join two tables.

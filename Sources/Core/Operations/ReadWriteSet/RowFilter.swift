@@ -40,6 +40,63 @@ package indirect enum RowFilter: Sendable {
         }
     }
 
+    /// Returns the fields of which a filter tests no more than guards and events tell.
+    static func fieldsTold(_ filter: Filter) -> Set<String> {
+        var fields = FieldsTold()
+        fields.add(filter)
+        return fields.isAnyUntold ? [] : fields.told.subtracting(fields.untold)
+    }
+
+    private struct FieldsTold {
+        var told: Set<String> = []
+        var untold: Set<String> = []
+        /// Whether a variable may name any field.
+        var isAnyUntold = false
+        private var guarded: Set<String> = []
+
+        /// Adds a filter that all rows satisfy.
+        mutating func add(_ filter: Filter) {
+            switch filter {
+            case .all(let filters): for filter in filters { add(filter) }
+            case .column(let column, let test)
+            where RowFilter.test(column, test, isGuarded: true) == nil
+                && RowFilter.test(column, test, isGuarded: false) != nil:
+                // There is one guard a field.
+                if guarded.insert(column.field).inserted {
+                    told.insert(column.field)
+                } else {
+                    untold.insert(column.field)
+                }
+            default:
+                if RowFilter.isTold(filter) {
+                    addFields(of: filter, to: \.told)
+                } else {
+                    addFields(of: filter, to: \.untold)
+                }
+            }
+        }
+
+        private mutating func addFields(of filter: Filter, to set: WritableKeyPath<FieldsTold, Set<String>>) {
+            switch filter {
+            case .all(let filters), .any(let filters): for filter in filters { addFields(of: filter, to: set) }
+            case .not(let inner): addFields(of: inner, to: set)
+            case .column(let column, _): self[keyPath: set].insert(column.field)
+            case .variable: isAnyUntold = true
+            // Joins use the fields, too, and so do aggregates.
+            case .referenced, .exists, .count, .aggregate: break
+            }
+        }
+    }
+
+    /// Whether events tell everything that a filter tests.
+    private static func isTold(_ filter: Filter) -> Bool {
+        switch filter {
+        case .all(let filters), .any(let filters): filters.allSatisfy(isTold)
+        case .column(let column, let test): self.test(column, test, isGuarded: false) != nil
+        case .not, .referenced, .exists, .count, .aggregate, .variable: false
+        }
+    }
+
     private var isUnknown: Bool { if case .unknown = self { true } else { false } }
 
     private static func test(_ column: Column, _ test: ColumnTest, isGuarded: Bool) -> RowFilter? {

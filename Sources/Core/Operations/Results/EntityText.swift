@@ -1,8 +1,8 @@
 import JSON
 
-/// Extracts entity ids from a result's text and leaves the rest unchanged.
+/// Makes entity ids from the keys in a result's text, removes these and leaves the rest unchanged.
 extension EntityTree {
-    /// - Returns: the text without the ids, and the JSON text of `extensions.dataConnect`: one entry
+    /// - Returns: the text without the keys, and the JSON text of `extensions.dataConnect`: one entry
     ///   `{"path":[…],"entityId":"…"}` per object and one `{"path":[…],"entityIds":["…",…]}` per list; empty if there
     ///   are none.
     func separate(_ text: [UInt8]) -> (body: [UInt8], entities: [UInt8]) {
@@ -16,7 +16,7 @@ extension EntityTree {
 
     private struct Separation {
         private var scanner: JSONTextScanner
-        /// The text up to `copied`, without the ids.
+        /// The text up to `copied`, without the keys.
         private var body: [UInt8] = []
         private var copied = 0
         /// The entries, each preceded by a comma.
@@ -58,9 +58,9 @@ extension EntityTree {
                 let before = path.count
                 if isNamed { enter(String(index).utf8) }
                 if isObject {
-                    if let id = object(tree, isElement: true) {
+                    if let key = object(tree, isElement: true) {
                         ids.append(UInt8(ascii: ids.isEmpty ? "[" : ","))
-                        ids.append(contentsOf: scanner.text(id))
+                        tree.appendID(of: scanner.text(key), to: &ids)
                         idsCount += 1
                     }
                 } else {
@@ -76,13 +76,13 @@ extension EntityTree {
             // The list's entry precedes those inside it.
             let inside = Array(entries[entriesBefore...])
             entries.removeSubrange(entriesBefore...)
-            ids.withUnsafeBufferPointer { addEntry("entityIds", $0) }
+            addEntry("entityIds", ids)
             entries.append(contentsOf: inside)
         }
 
-        /// - Returns: the range of the object's id, including quotes.
+        /// - Returns: the range of the row's key.
         private mutating func object(_ tree: EntityTree, isElement: Bool) -> Range<Int>? {
-            var id: Range<Int>?
+            var rowKey: Range<Int>?
             _ = scanner.take()
             while !scanner.isAtEnd, scanner.byte != UInt8(ascii: "}") {
                 let keyStart = scanner.index
@@ -93,14 +93,18 @@ extension EntityTree {
                     let start = scanner.index
                     scanner.skipValue()
                     let found = start..<scanner.index
-                    id = found
+                    rowKey = found
                     if scanner.byte == UInt8(ascii: ",") { _ = scanner.take() }
                     body.append(contentsOf: scanner.text(copied..<keyStart))
                     copied = scanner.index
-                    if !isElement { addEntry("entityId", scanner.text(found)) }
+                    if !isElement {
+                        var id: [UInt8] = []
+                        tree.appendID(of: scanner.text(found), to: &id)
+                        addEntry("entityId", id)
+                    }
                     guard tree.hasBelow else {
                         scanner.skipRest()
-                        return id
+                        return rowKey
                     }
                     continue
                 }
@@ -115,7 +119,7 @@ extension EntityTree {
                 if scanner.byte == UInt8(ascii: ",") { _ = scanner.take() }
             }
             _ = scanner.take()
-            return id
+            return rowKey
         }
 
         private mutating func enter(_ element: some Collection<UInt8>) {
@@ -123,7 +127,7 @@ extension EntityTree {
             path.append(contentsOf: element)
         }
 
-        private mutating func addEntry(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) {
+        private mutating func addEntry(_ name: StaticString, _ value: [UInt8]) {
             if entries.isEmpty { entries.reserveCapacity(48 + path.count + value.count) }
             entries.append(#",{"path":["#)
             entries.append(contentsOf: path)

@@ -179,7 +179,7 @@ package struct RowsTree: Sendable {
             if binding == nil, shown == nil { return nil }
             let site = ReadSite(
                 table: site.table, guards: [], filter: nil, binding: binding, shown: shown, fields: nil,
-                fixedFields: nil, isOfSQL: false, namedBy: nil)
+                fixedFields: nil, fieldsFiltered: [], isOfSQL: false, namedBy: nil)
             return NumberedSite(number: number, site: site, depth: depth + 1)
         }
 

@@ -71,6 +71,13 @@ extension AutomaticRules.Site {
                     ? "\(changed) set, and what the query reads of it to the value that was there"
                     : "only \(changed) changed, which the query does not read")
         }
+        if form.isFiltered(change), keeps(change) {
+            let changed = (change.changed ?? []).filter(reads).joined(separator: ", ")
+            return Verdict(
+                isFound: false,
+                reason: "only \(changed) changed, which the query only filters by, and the row satisfies that as before"
+            )
+        }
         guard let rows = form.shown else { return anyImage(of: change, redaction) }
         if let before = change.before {
             if let key = rows.key(of: change) {

@@ -68,6 +68,8 @@ extension AutomaticRules {
         package final class Entry: Sendable {
             /// Satisfied by all rows of the site; nil if the guards and bound values say all that is known of them.
             let condition: RowCondition?
+            /// Whether the condition has every part of the filter that events can tell beside the guards.
+            let isWhole: Bool
             /// Nil if rows enter wherever they come in the order.
             let window: ListWindow?
             /// Whether rows that are not shown may matter: the first ones are left out, so others move when these do.
@@ -78,10 +80,12 @@ extension AutomaticRules {
             let deciding: Set<String>?
 
             package init(
-                condition: RowCondition? = nil, window: ListWindow? = nil, hasOffset: Bool = false,
+                condition: RowCondition? = nil, isWhole: Bool = true, window: ListWindow? = nil,
+                hasOffset: Bool = false,
                 fields: Set<String>? = nil, deciding: Set<String>? = nil
             ) {
                 self.condition = condition
+                self.isWhole = isWhole
                 self.window = window
                 self.hasOffset = hasOffset
                 self.fields = fields
@@ -154,6 +158,32 @@ extension AutomaticRules {
             form.mayEnter(change) && change.concerns(fields: entry?.deciding)
         }
 
+        /// Whether the row satisfies the filter before and after a change that matters by nothing else
+        /// (`RowSite.isFiltered`).
+        func keeps(_ change: RowChange) -> Bool {
+            guard let before = change.before, let after = change.after, let changed = change.changed,
+                entry?.isWhole ?? true
+            else { return false }
+            func former(_ field: String) -> JSONValue? {
+                before[field] ?? (changed.contains(field) ? nil : after[field])
+            }
+            for (number, field) in form.guardFields.enumerated() where changed.contains(field) {
+                guard let former = former(field), let latter = after[field], surelyAdmits(former, guard: number),
+                    surelyAdmits(latter, guard: number)
+                else { return false }
+            }
+            guard let condition = entry?.condition else { return true }
+            return condition.holds(wherever: changed, former)
+                && condition.holds(wherever: changed) { after[$0] }
+        }
+
+        private func surelyAdmits(_ value: JSONValue, guard number: Int) -> Bool {
+            switch guards {
+            case .one(let values): values.surelyContains(value)
+            case .several(let values): values[number].surelyContains(value)
+            }
+        }
+
         /// Whether a row with this image may be one of the site's.
         func mayHold(_ image: JSONObject) -> Bool {
             satisfiesGuards(image) && entry?.condition?.mayHold(image) ?? true
@@ -184,6 +214,7 @@ extension AutomaticRules {
         /// Whether the change may concern the site's rows.
         func isConcerned(by change: RowChange) -> Bool {
             guard uses(change) else { return false }
+            if form.isFiltered(change), keeps(change) { return false }
             guard let rows = form.shown else { return change.images.contains(where: mayHold) }
             if let before = change.before {
                 if let key = rows.key(of: change), let shown {

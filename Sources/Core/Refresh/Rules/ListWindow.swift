@@ -72,11 +72,14 @@ package struct RowTest: Sendable {
     }
 
     /// Whether a row with this image may satisfy it.
-    func mayHold(_ image: JSONObject) -> Bool {
-        let known = SortValue(image[field], kind)
+    func mayHold(_ image: JSONObject) -> Bool { image[field].flatMap(holds) ?? true }
+
+    /// Whether a row with this value of the field satisfies it; nil if that is not known.
+    func holds(_ value: JSONValue) -> Bool? {
+        let known = SortValue(value, kind)
         // Comparing with null is not true.
         if known == .null { return false }
-        guard let order = known.compare(value) else { return true }
+        guard let order = known.compare(self.value) else { return nil }
         return switch comparison {
         case .equal: order == .same
         case .less: order == .before

@@ -27,6 +27,25 @@ package indirect enum RowCondition: Sendable {
         }
     }
 
+    /// Whether a row with these values surely satisfies every part that compares one of the fields.
+    /// - Parameter value: returns nil for one that is not known.
+    func holds(wherever fields: [String], _ value: (String) -> JSONValue?) -> Bool {
+        if case .all(let conditions) = self { return conditions.allSatisfy { $0.holds(wherever: fields, value) } }
+        return !self.fields.contains(where: fields.contains) || holds(value)
+    }
+
+    private func holds(_ value: (String) -> JSONValue?) -> Bool {
+        switch self {
+        case .all(let conditions): conditions.allSatisfy { $0.holds(value) }
+        case .any(let conditions): conditions.contains { $0.holds(value) }
+        case .compares(let test): value(test.field).flatMap(test.holds) ?? false
+        case .isMember(let field, let values, isNegated: false): value(field).map(values.surelyContains) ?? false
+        case .isMember(let field, let values, isNegated: true):
+            value(field).map { !$0.isNull && !values.contains(GuardValue.text($0)) } ?? false
+        case .isNull(let field, let isNull): value(field).map { $0.isNull == isNull } ?? false
+        }
+    }
+
     /// The fields of the first part that a row with this image does not satisfy.
     func fields(failedBy image: JSONObject) -> [String] {
         guard case .all(let conditions) = self else { return mayHold(image) ? [] : fields }
@@ -45,6 +64,13 @@ package indirect enum RowCondition: Sendable {
 }
 
 extension AutomaticRules.Values {
+    /// Whether a field with this value has one of the values for Postgres. If any would do, that may be because there
+    /// are too many.
+    func surelyContains(_ value: JSONValue) -> Bool {
+        if case .any = self { return false }
+        return !value.isNull && hasBytes(of: GuardValue.text(value))
+    }
+
     /// Whether one of the values has the same bytes. Texts that are equal in Swift may differ for Postgres.
     fileprivate func hasBytes(of value: String) -> Bool {
         switch self {

@@ -21,6 +21,8 @@ package final class RowSite: Sendable {
     package let fields: Set<String>?
     /// Whether fewer fields count for a live query: those that the values of its variables name.
     package let namesFields: Bool
+    /// The fields that count without those of which only the filter matters; nil if there are none of these.
+    private let fieldsUnfiltered: Set<String>?
 
     /// Rows of which the result shows each. One that it does not show matters only once it enters.
     package struct Shown: Sendable {
@@ -67,10 +69,13 @@ package final class RowSite: Sendable {
         }
     }
 
+    /// - Parameter fieldsFiltered: the fields of which nothing matters but that the row satisfies the guards and
+    ///   conditions.
     package init(
         id: ID, table: String, guardFields: [String], boundField: String? = nil, shown: Shown? = nil,
-        isConditional: Bool = false, fields: Set<String>?, namesFields: Bool = false
+        isConditional: Bool = false, fields: Set<String>?, fieldsFiltered: Set<String> = [], namesFields: Bool = false
     ) {
+        fieldsUnfiltered = fieldsFiltered.isEmpty ? nil : fields?.subtracting(fieldsFiltered)
         self.id = id
         self.table = table
         self.guardFields = guardFields
@@ -86,6 +91,14 @@ package final class RowSite: Sendable {
 
     /// Whether runs tell which rows they read.
     package var readsRows: Bool { boundField != nil || shown != nil }
+
+    /// Whether nothing that counts differs but fields of which only the filter matters.
+    func isFiltered(_ change: RowChange) -> Bool {
+        guard let fieldsUnfiltered, change.before != nil, change.after != nil, !change.isOfFollowers else {
+            return false
+        }
+        return !change.mayDiffer(in: fieldsUnfiltered)
+    }
 
     /// Whether a row that was not shown may be shown after the change, as far as the fields tell that it sets.
     func mayEnter(_ change: RowChange) -> Bool {

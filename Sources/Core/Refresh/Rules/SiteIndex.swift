@@ -131,11 +131,14 @@ struct SiteIndex: Sendable {
         _ change: RowChange, member: (Int32) -> AutomaticRules.Site, found: (Int32, Certainty) -> Void
     ) -> Bool {
         guard change.concerns(fields: form.fields) else { return false }
-        /// Whether the fields that the live query's variables name let it notice the change.
-        func uses(_ slot: Int32) -> Bool { !form.namesFields || member(slot).uses(change) }
+        let isFiltered = form.isFiltered(change)
+        /// Whether the fields that count for the live query let it notice the change.
+        func uses(_ slot: Int32) -> Bool {
+            (!form.namesFields || member(slot).uses(change)) && !(isFiltered && member(slot).keeps(change))
+        }
         func foundProbably(_ slot: Int32) { found(slot, .probable) }
         func foundShown(_ slot: Int32) { if uses(slot) { found(slot, .probable) } }
-        let isSure = !form.isConditional && !form.namesFields
+        let isSure = !form.isConditional && !form.namesFields && !isFiltered
         guard let rows = form.shown else {
             return change.images.contains { image in
                 lookUp(image, isSure: isSure, { uses($0) && member($0).mayHold(image) }, foundProbably)
@@ -154,6 +157,7 @@ struct SiteIndex: Sendable {
         func admits(_ slot: Int32) -> Bool {
             let site = member(slot)
             return (!form.namesFields || site.uses(change) && site.mayEnter(change)) && site.admits(row)
+                && !(isFiltered && site.keeps(change))
         }
         return lookUp(after, isSure: false, admits, foundProbably)
     }

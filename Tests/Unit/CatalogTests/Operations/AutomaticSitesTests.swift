@@ -307,6 +307,42 @@ import Testing
         #expect(try Self.isConcerned(operation, ["p": 4], change) == isConcerned)
     }
 
+    /// A field that only a filter uses matters where its tests begin or cease to hold.
+    @Test(
+        arguments: [
+            ("bids(where: {amount: {gt: $p}}) { _count }", 5, 6, false),
+            ("bids(where: {amount: {gt: $p}}) { _count }", 5, 3, true),
+            ("bids(where: {amount: {gt: $p}}) { _count }", nil, 6, true),
+            ("bids(where: {amount: {gt: $p, lt: 9}}, orderBy: [{id: ASC}]) { id }", 5, 6, false),
+            ("bids(where: {amount: {gt: $p, lt: 9}}, orderBy: [{id: ASC}]) { id }", 9, 6, true),
+            ("bids(where: {_or: [{amount: {eq: 5}}, {amount: {eq: 6}}]}) { _count }", 5, 6, false),
+            ("bids(where: {amount: {in: [5, 6]}}) { _count }", 5, 6, false),
+            ("bids(where: {amount: {gt: $p}, by: {name: {eq: \"ann\"}}}) { _count }", 5, 6, false),
+            // Used for more than a filter, or in a test that events do not tell.
+            ("bids(where: {amount: {gt: $p}}) { _count amount_sum }", 5, 6, true),
+            ("bids(where: {amount: {gt: $p}}, orderBy: [{amount: ASC}]) { id }", 5, 6, true),
+            ("bids(where: {amount: {gt: $p}}) { id }", 5, 6, true),
+            ("bids(where: {amount: {gt: $p}, _not: {amount: {eq: 6}}}) { _count }", 5, 6, true),
+            ("bids(where: {_and: [{amount: {in: [4, 5]}}, {amount: {in: [5, 6]}}]}) { _count }", 5, 6, true),
+            // The second list makes one site with the first.
+            (
+                "bids(where: {amount: {gt: $p}}) { _count } b: bids(where: {amount: {gt: $p, ne: 6}}) { _count }", 5, 6,
+                true
+            ),
+        ] as [(String, Int64?, Int64, Bool)])
+    func onlyTheFilterMattersOfSomeFields(fields: String, before: Int64?, after: Int64, isConcerned: Bool) throws {
+        let parameter = fields.contains("$p") ? "($p: Int!)" : ""
+        let operation = try Self.operation("query Q\(parameter) @auth(level: PUBLIC) { \(fields) }")
+        let key: JSONObject = ["id": "00000000000040008000000000000001"]
+        func image(_ amount: Int64?) -> JSONObject {
+            var image = key
+            if let amount { image["amount"] = .int(amount) }
+            return image
+        }
+        let change = RowChange(table: "bid", before: image(before), after: image(after), changed: ["amount"])
+        #expect(try Self.isConcerned(operation, ["p": 4], change) == isConcerned)
+    }
+
     // MARK: Native SQL and views
 
     private static let viewSchema =

@@ -19,10 +19,9 @@ import Testing
         let step = try step("mutation M($t: String!) { novel_insert(data: {title: $t}) }", #"{"t": "x"}"#)
         #expect(
             step.sql == """
-                WITH w AS (INSERT INTO "novel" AS t1 ("id", "title", "views", "created_at") VALUES \
+                INSERT INTO "novel" AS t1 ("id", "title", "views", "created_at") VALUES \
                 ($1::uuid, $2::text, '0'::bigint, $3::timestamp with time zone) \
-                RETURNING replace(t1."id"::text, '-', '') AS "id") \
-                SELECT row_to_json(w.*)::text FROM w
+                RETURNING '{' || '"id":' || '"' || replace(t1."id"::text, '-', '') || '"' || '}'
                 """)
         #expect(
             step.parameters == ["00000000000040008000000000000001", "x", "2023-11-14T22:13:20.123000Z"])
@@ -52,12 +51,12 @@ import Testing
                 """)
         #expect(
             try operation.mutation().steps[0].sql == """
-                WITH w AS (INSERT INTO "stock" AS t1 ("id", "shares", "names") \
+                INSERT INTO "stock" AS t1 ("id", "shares", "names") \
                 VALUES ('s'::text, coalesce((1 + 1)::integer, \
                 '0'::integer) + '2'::integer, coalesce('{"a"}'::text[], '{}') || '{"x"}'::text[]) ON CONFLICT ("id") \
                 DO UPDATE \
                 SET "shares" = t1."shares" + '2'::integer, "names" = coalesce(t1."names", '{}') || '{"x"}'::text[] \
-                RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+                RETURNING '{' || '"id":' || to_json(t1."id")::text || '}'
                 """)
     }
 
@@ -90,7 +89,10 @@ import Testing
     @Test func insertsWithoutDataUseDefaultValues() throws {
         let step = try step("mutation M { token_insert(data: {}) }")
         #expect(
-            step.sql.hasPrefix(#"WITH w AS (INSERT INTO "token" AS t1 DEFAULT VALUES RETURNING t1."id"::text AS "id""#))
+            step.sql == """
+                INSERT INTO "token" AS t1 DEFAULT VALUES \
+                RETURNING '{' || '"id":' || '"' || t1."id"::text || '"' || '}'
+                """)
         #expect(step.keysWritten.isEmpty)
     }
 
@@ -100,9 +102,9 @@ import Testing
             #"{"n": "Ann"}"#, auth: ann)
         #expect(
             step.sql == """
-                WITH w AS (INSERT INTO "user" AS t1 ("id", "name") VALUES ($1::text, $2::text) ON CONFLICT ("id") DO \
-                UPDATE SET "name" = EXCLUDED."name" RETURNING t1."id" AS "id", t1."email" AS "email") \
-                SELECT row_to_json(w.*)::text FROM w
+                INSERT INTO "user" AS t1 ("id", "name") VALUES ($1::text, $2::text) ON CONFLICT ("id") DO \
+                UPDATE SET "name" = EXCLUDED."name" RETURNING '{' || '"id":' || to_json(t1."id")::text || ',' || \
+                '"email":' || coalesce(to_json(t1."email")::text, 'null') || '}'
                 """)
         #expect(step.keysWritten == [EntityKey(table: "user", values: ["ann"])])
         #expect(
@@ -116,8 +118,8 @@ import Testing
         let step = try step(text, #"{"id": "\#(a)", "y": null}"#)
         #expect(
             step.sql == """
-                WITH w AS (UPDATE "novel" t1 SET "printed_year" = $1::integer WHERE t1."id" = $2::uuid \
-                RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+                UPDATE "novel" t1 SET "printed_year" = $1::integer WHERE t1."id" = $2::uuid \
+                RETURNING '{' || '"id":' || '"' || replace(t1."id"::text, '-', '') || '"' || '}'
                 """)
         #expect(step.parameters == [nil, a])
         #expect(try self.step(text, #"{"id": "\#(a)"}"#).sql.contains(#"SET "id" = t1."id" WHERE"#))
@@ -154,7 +156,7 @@ import Testing
             "mutation M($t: String!) { novel_delete(first: {where: {title: {eq: $t}}}) }", #"{"t": "x"}"#)
         #expect(
             step.sql.hasPrefix(
-                #"WITH w AS (DELETE FROM "novel" t1 WHERE (t1."id") = (SELECT t2."id" FROM "novel" t2 WHERE "#
+                #"DELETE FROM "novel" t1 WHERE (t1."id") = (SELECT t2."id" FROM "novel" t2 WHERE "#
                     + #"t2."title" = $1::text ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING"#))
         #expect(step.keysWritten.isEmpty)
     }
@@ -217,7 +219,7 @@ import Testing
         #expect(call.steps.map(\.kind) == [.read, .write])
         #expect(call.steps[0].keysWritten.isEmpty)
         #expect(call.keysWritten == [EntityKey(table: "novel", values: [.string(a)])])
-        #expect(call.steps[0].sql.hasPrefix("SELECT row_to_json(r.*)::text FROM (SELECT (SELECT row_to_json(r.*)"))
+        #expect(call.steps[0].sql.hasPrefix(#"SELECT '{' || '"novel":' || coalesce((SELECT row_to_json(r.*)::text"#))
     }
 
     @Test func nativeSQLIsSentWithItsParameters() throws {

@@ -21,7 +21,8 @@ import Testing
             shown: isShown
                 ? RowSite.Shown(
                     key: ["k"], deciding: ["a", "k", "o"], order: [.init(field: "o", kind: .number)]) : nil,
-            isConditional: isConditional, fields: number == 2 ? nil : ["a", "b", "k", "o"], namesFields: namesFields)
+            isConditional: isConditional, fields: number == 2 ? nil : ["a", "b", "k", "o"],
+            fieldsFiltered: number == 2 ? [] : ["a", "b"], namesFields: namesFields)
     }
 
     private static let values = ["u", "v", "1"]
@@ -78,6 +79,7 @@ import Testing
                         ? nil
                         : AutomaticRules.Site.Entry(
                             condition: site.isConditional && Bool.random(using: &random) ? condition(&random) : nil,
+                            isWhole: Int.random(in: 0..<4, using: &random) > 0,
                             window: site.shown == nil || Bool.random(using: &random)
                                 ? nil : ListWindow(limit: 1, isDescending: [Bool.random(using: &random)]),
                             hasOffset: site.shown != nil && Int.random(in: 0..<6, using: &random) == 0,
