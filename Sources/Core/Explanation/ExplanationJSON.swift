@@ -53,10 +53,11 @@ extension OperationExplanation {
             return ["rule": "implicit", "table": .string(table), "key": texts(key), "index": "hash"]
         case .timer(let everyMs): return ["rule": "timer", "everyMs": .int(Int64(everyMs)), "index": "timer"]
         case .site(
-            let table, let guards, let fields, let named, let siteClass, let shown, let identity, let isOfSQL):
+            let table, let guards, let fields, let named, let filtered, let siteClass, let shown, let identity,
+            let isOfSQL):
             return [
                 "rule": "automatic", "table": .string(table), "guards": texts(guards),
-                "fields": fields.map(texts) ?? .null, "namedFields": texts(named),
+                "fields": fields.map(texts) ?? .null, "namedFields": texts(named), "filteredFields": texts(filtered),
                 "index": guards.isEmpty ? "all" : "hash",
                 "class": .string(siteClass.rawValue), "identity": identity.map(texts) ?? .null,
                 "entering": shown.map { texts($0.fields) } ?? .null, "order": shown.map { texts($0.order) } ?? .null,

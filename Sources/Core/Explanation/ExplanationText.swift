@@ -78,7 +78,8 @@ extension OperationExplanation {
                 "    index: one timer for each live query, those due together run together",
             ]
         case .site(
-            let table, let guards, let fields, let named, let siteClass, let shown, let identity, let isOfSQL):
+            let table, let guards, let fields, let named, let filtered, let siteClass, let shown, let identity,
+            let isOfSQL):
             var lines = [
                 "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
                 guards.isEmpty
@@ -92,6 +93,11 @@ extension OperationExplanation {
             if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
             if !named.isEmpty {
                 lines.append("    and, of these, only if the variable names them: \(named.joined(separator: ", "))")
+            }
+            if !filtered.isEmpty {
+                lines.append(
+                    "    and, of these, only if the row begins or ceases to satisfy the filter: "
+                        + filtered.joined(separator: ", "))
             }
             if let shown {
                 lines.append(

@@ -22,13 +22,14 @@ package struct OperationExplanation: Sendable {
         ///   - guards: the conditions that the row must satisfy before or after: `lotId = $lotId`.
         ///   - fields: those of which an update must change one; nil if any change counts.
         ///   - namedFields: those of the fields that count only if a filter or order from a variable names them.
+        ///   - filteredFields: those of the fields of which only the filter matters.
         ///   - shown: how rows enter the result; nil if it does not show the rows one by one.
         ///   - identity: the fields, beside the key, that the replica identity needs for changes by others to be as
         ///     exact as mutations; nil if the query does not refresh by the database's log.
         ///   - isOfSQL: whether native SQL or a view reads the rows.
         case site(
-            table: String, guards: [String], fields: [String]?, namedFields: [String], SiteClass, shown: Entering?,
-            identity: [String]?, isOfSQL: Bool)
+            table: String, guards: [String], fields: [String]?, namedFields: [String], filteredFields: [String],
+            SiteClass, shown: Entering?, identity: [String]?, isOfSQL: Bool)
         /// Changes of any rows, because the query may read any table.
         case anyRow
     }
@@ -143,7 +144,8 @@ package struct OperationExplanation: Sendable {
                 return .site(
                     table: site.form.table, guards: site.guardTexts, fields: site.form.fields?.sorted(),
                     namedFields: site.read.fixedFields.map { site.form.fields?.subtracting($0).sorted() ?? [] } ?? [],
-                    site.siteClass, shown: site.read.shown.map(Entering.init),
+                    filteredFields: site.read.fieldsFiltered.sorted(), site.siteClass,
+                    shown: site.read.shown.map(Entering.init),
                     identity: automatic.source == .mutations
                         ? nil : site.formerFields.subtracting(key).sorted(), isOfSQL: site.read.isOfSQL)
             }

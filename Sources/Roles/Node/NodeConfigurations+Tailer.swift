@@ -10,6 +10,8 @@ extension NodeContext {
         tailer.silenceMs = Int64(settings.tailer.silenceMs)
         tailer.retryMaxMs = Int64(settings.tailer.retryMaxMs)
         tailer.loadingMaxMs = Int64(settings.tailer.loadingMaxMs)
+        tailer.appendRetryMaxMs = Int64(settings.tailer.appendRetryMaxMs)
+        tailer.appendingMaxMs = Int64(settings.tailer.appendingMaxMs)
         tailer.inspectMs = Int64(settings.tailer.inspectMs)
         tailer.confirmMs = Int64(settings.tailer.confirmMs)
         tailer.idleConfirmMs = Int64(settings.tailer.idleConfirmMs)

@@ -163,6 +163,12 @@ package struct TailerSection: SettingSection {
     package let loadingMaxMs = Setting.duration(
         "tailer.loadingMaxMs", Parts.tailer.loadingMaxMs, in: 500...10 * minute,
         "Time in which the reader must have loaded a new deployment before it leaves the slot to others.")
+    package let appendRetryMaxMs = Setting.duration(
+        "tailer.appendRetryMaxMs", Parts.tailer.appendRetryMaxMs, in: 20...minute,
+        "Longest pause before events are appended again that Redis refused.")
+    package let appendingMaxMs = Setting.duration(
+        "tailer.appendingMaxMs", Parts.tailer.appendingMaxMs, in: 500...10 * minute,
+        "Time in which the reader must have appended events before it leaves the slot to others.")
     package let inspectMs = Setting.duration(
         "tailer.inspectMs", Parts.tailer.inspectMs, in: 100...hour,
         "How often the reader looks at its slot and publications.")

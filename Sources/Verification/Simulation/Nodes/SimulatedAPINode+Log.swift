@@ -1,8 +1,7 @@
 import LiveModel
 import RoleMachines
-import Streams
 
-/// Mutations that leave their events in the log alone, and appends.
+/// Mutations that leave their events in the log alone.
 extension SimulatedAPINode {
     /// Commits a mutation whose event is in the log alone. Its client hears of it when others see it, too.
     func commitToLog(
@@ -33,18 +32,6 @@ extension SimulatedAPINode {
             $0.log.announceEvents()
         } then: { [self] (_: Process.Statement<Void>) in
             later(2_000) { [self] in announceEvents() }
-        }
-    }
-
-    /// Appends entries; if the connection ends in between, the first ones remain appended.
-    func append(_ appends: [StreamAppend], then: @escaping (Result<Void, StepFailure>) -> Void) {
-        let isCutShort = world.hasFaults && timeline.chance(2)
-        call { redis in
-            for append in isCutShort ? appends.dropLast() : appends[...] {
-                redis.append(append, lengthMax: World.eventsLengthMax)
-            }
-        } then: { (answer: Void?) in
-            then(answer != nil && !isCutShort ? .success(()) : .failure(StepFailure("no answer")))
         }
     }
 }

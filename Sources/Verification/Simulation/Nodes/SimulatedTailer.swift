@@ -189,17 +189,6 @@ final class SimulatedTailer: Process {
         }
     }
 
-    private func append(_ appends: [StreamAppend], then: @escaping (Result<Void, StepFailure>) -> Void) {
-        let isCutShort = world.hasFaults && timeline.chance(2)
-        call { redis in
-            for append in isCutShort ? appends.dropLast() : appends[...] {
-                redis.append(append, lengthMax: World.eventsLengthMax)
-            }
-        } then: { (answer: Void?) in
-            then(answer != nil && !isCutShort ? .success(()) : .failure(StepFailure("no answer")))
-        }
-    }
-
     // MARK: The reading
 
     private func open(_ id: TailerMachine.CallID) {

@@ -18,18 +18,27 @@ import Testing
         type Bid @table { lot: Lot! amount: Int! by: Person! }
         """
 
+    private static func project(
+        _ operations: String, _ mode: AutomaticRefresh = .init(mode: .all), schema: String = schema
+    ) -> Project {
+        Project(
+            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
+            connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: operations)])],
+            automaticRefresh: mode)
+    }
+
     private static func catalog(_ operations: String, _ mode: AutomaticRefresh = .init(mode: .all)) throws -> Catalog {
-        try Catalog.compile(
-            Project(
-                serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
-                connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: operations)])],
-                automaticRefresh: mode))
+        try Catalog.compile(project(operations, mode))
+    }
+
+    private static func operation(of project: Project) throws -> StoredOperation {
+        try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
     }
 
     private static func operation(_ text: String, _ mode: AutomaticRefresh = .init(mode: .all)) throws
         -> StoredOperation
     {
-        try #require(try catalog(text, mode).connectors["main"]?.operations.values.first)
+        try operation(of: project(text, mode))
     }
 
     /// The sites of a query, as `table: guards; fields`.
@@ -215,17 +224,8 @@ import Testing
         ])
     func fieldsThatAFilterNamesCountBesideOthersOfTheTable(fields: String) throws {
         let schema = Self.schema.replacing("name: String! }", with: "name: String! city: String }")
-        let project = Project(
-            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
-            connectors: [
-                ConnectorSource(
-                    id: "main",
-                    files: [
-                        SourceFile(
-                            path: "main.gql", text: "query Q($f: Lot_Filter) @auth(level: PUBLIC) { \(fields) }")
-                    ])
-            ], automaticRefresh: .init(mode: .all))
-        let operation = try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
+        let operation = try Self.operation(
+            of: Self.project("query Q($f: Lot_Filter) @auth(level: PUBLIC) { \(fields) }", schema: schema))
         let sent = try operation.coerce(["f": ["owner": ["city": ["eq": "x"]]]])
         let change = RowChange(table: "person", before: [:], after: [:], changed: ["city"])
         #expect(try Self.isConcerned(operation, sent, change))
@@ -237,21 +237,13 @@ import Testing
             (["kind": ["eq": "OPEN"]], false), (["riches_on_lot": ["exist": ["amount": ["gt": 3]]]], true),
         ] as [(JSONValue, Bool)])
     func aFilterFromAVariableReadsTheViewsThatItNames(filter: JSONValue, isConcerned: Bool) throws {
-        var project = Project(
-            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.viewSchema)],
-            connectors: [
-                ConnectorSource(
-                    id: "main",
-                    files: [
-                        SourceFile(
-                            path: "main.gql",
-                            text: "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, limit: 9) { id } }")
-                    ])
-            ], automaticRefresh: .init(mode: .all))
+        var project = Self.project(
+            "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, limit: 9) { id } }",
+            schema: Self.viewSchema)
         let texts = try Catalog.compile(project).sqlTexts.map(\.text)
         project.sqlReads = SQLReads(
             Dictionary(uniqueKeysWithValues: texts.map { ($0, Self.finding(["bid": ["amount", "lot_id"]])) }))
-        let operation = try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
+        let operation = try Self.operation(of: project)
         let change = RowChange(table: "bid", before: nil, after: [:])
         #expect(try Self.isConcerned(operation, try operation.coerce(["f": filter]), change) == isConcerned)
     }
@@ -354,11 +346,8 @@ import Testing
     private static func sites(
         _ query: String, _ finding: SQLReads.Finding, unknown: Bool = false
     ) throws -> [String] {
-        var project = Project(
-            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: viewSchema)],
-            connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: query)])],
-            automaticRefresh: .init(mode: .all))
-        let former = try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
+        var project = project(query, schema: viewSchema)
+        let former = try operation(of: project)
         #expect(former.automaticSites?.mayReadAnything == true)
         let text = try #require(try Catalog.compile(project).sqlTexts.first?.text)
         project.sqlReads = SQLReads([unknown ? "SELECT" : text: finding])
