@@ -64,8 +64,8 @@ extension RowFilter {
         case .member(let column, let operand, let isNegated):
             return Self.told(operand, invocation) { value in
                 guard case .array(let elements) = value else { return nil }
-                // Even null is none of no values.
-                if isNegated, elements.isEmpty { return nil }
+                // Even null is none of no values, and whether anything is none of some with a null is not known.
+                if isNegated, elements.isEmpty || elements.contains(where: \.isNull) { return nil }
                 // Nothing is equal to a null element.
                 let values = AutomaticRules.Values(elements.filter { !$0.isNull }.map(GuardValue.text))
                 if case .any = values { return nil }

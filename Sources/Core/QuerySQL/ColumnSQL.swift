@@ -8,18 +8,22 @@ enum ColumnSQL {
         wireForm("\(alias).\(SQLName.quoted(column.name))", column)
     }
 
-    /// Returns the JSON text of a column's value, never a null, in less time than `row_to_json` takes.
-    static func jsonText(_ column: Column, of table: Table, _ alias: String) -> String {
+    /// Returns the JSON text of a column's value.
+    static func jsonText(_ column: Column, of alias: String) -> JSONText {
+        .sql(.text("coalesce(\(knownText(column, of: alias)), 'null')"))
+    }
+
+    /// Returns the JSON text of a column's value; null for null.
+    static func knownText(_ column: Column, of alias: String) -> String {
         let value = wireForm(column, of: alias)
-        let text =
-            switch column.type.scalar {
-            case .int where column.isRecordable, .boolean where column.isRecordable: "\(value)::text"
-            // Digits, hexadecimal digits and names need no escapes.
-            case .int64 where column.isRecordable, .uuid where column.isRecordable: "'\"' || \(value) || '\"'"
-            case .enumeration where column.isRecordable: "'\"' || \(value)::text || '\"'"
-            default: "to_json(\(value))::text"
-            }
-        return table.key.contains(column.field) ? text : "coalesce(\(text), 'null')"
+        guard column.isRecordable else { return "to_json(\(value))::text" }
+        // Digits, hexadecimal digits and names need no escapes.
+        return switch column.type.scalar {
+        case .int, .boolean: "\(value)::text"
+        case .int64, .uuid: "'\"' || \(value) || '\"'"
+        case .enumeration: "'\"' || \(value)::text || '\"'"
+        case .string, .date, .timestamp, .float, .any, .vector: "to_json(\(value))::text"
+        }
     }
 
     /// Returns the wire form of an expression that has a column's type. A `char(n)` comes without its padding, and
@@ -135,10 +139,12 @@ enum ColumnSQL {
         return "\(SQLName.literal(table.typeName)) || json_build_array(\(parts))::text"
     }
 
-    /// Returns the expression from which `EntityTree` makes a row's id: its key, or an array of the key's values.
-    static func entityKey(_ table: Table, _ alias: String) -> String {
-        let parts = table.keyColumns.map { wireForm($0, of: alias) }
-        return parts.count == 1 ? parts[0] : "json_build_array(\(parts.joined(separator: ", ")))"
+    /// Returns the text from which `EntityTree` makes a row's id: its key, or an array of the key's values.
+    static func entityKey(_ table: Table, _ alias: String) -> JSONText {
+        let columns = table.keyColumns
+        if columns.count == 1 { return jsonText(columns[0], of: alias) }
+        let parts = columns.map { wireForm($0, of: alias) }.joined(separator: ", ")
+        return .sql(.text("json_build_array(\(parts))::text"))
     }
 
     /// Returns the table or view as it appears in `FROM`.

@@ -245,7 +245,7 @@ struct InsertManyPlan: Sendable {
                 ? TemplateBuilder.untouched(table, "EXCLUDED") : replaced.joined(separator: ", ")
         }
         var builder = TemplateBuilder(schema: schema)
-        sql += " RETURNING \(text(builder.returned(insert.returning, of: table, "t"), &builder)) AS j"
+        sql += " RETURNING \(text(builder.returned(insert.returning, "t"), &builder)) AS j"
         guard let images else { return sql }
         let change = text(images.change(before: nil, after: "t", changed: nil), &builder)
         sql += ", \(change) AS c"

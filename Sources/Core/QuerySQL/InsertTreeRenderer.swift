@@ -6,7 +6,7 @@ import SchemaModel
 ///
 ///     WITH w1 AS (INSERT INTO "novel" AS t1 ("id", "title") VALUES ($1::uuid, $2::text) RETURNING t1.*),
 ///         w2 AS (INSERT INTO "remark" AS t2 ("novel_id", "text") SELECT w1."id", $3::text FROM w1 RETURNING t2.*)
-///     SELECT (SELECT '{' || '"id":' || '"' || replace(t1."id"::text, '-', '') || '"' || '}' FROM w1 t1)
+///     SELECT (SELECT concat('{"id":', …, '}') FROM w1 t1)
 extension TemplateBuilder {
     mutating func insert(_ insert: InsertTrees) -> [Piece] {
         var parts: [[Piece]] = []
@@ -28,7 +28,7 @@ extension TemplateBuilder {
                     ] + conflict(insert, row, insert.table, alias, filled: []) + .text(" RETURNING \(alias).*)"))
             children(insert, of: row, insert.table, part: part, &parts)
             results.append(
-                .text("(SELECT ") + returned(insert.returning, of: insert.table, alias)
+                .text("(SELECT ") + returned(insert.returning, alias)
                     + .text(" FROM \(part) \(alias))"))
         }
         let with = [Piece].text("WITH ") + [.joined(parts, separator: ", ", empty: [])]

@@ -59,14 +59,15 @@ extension TemplateBuilder {
         case .rows(let object):
             if list.isInStoredOrder {
                 return collected(
-                    select(object, from: alias) + storedOrder(from + [condition], table, alias, list.arguments)
+                    .text("SELECT ") + self.object(object, alias) + .text(" AS j")
+                        + storedOrder(from + [condition], table, alias, list.arguments)
                         + .text(Self.byStorageOrder(table, alias)))
             }
-            let rows = select(object, from: alias, scores) + from + [condition]
+            let rows = .text("SELECT \(alias).*") + from + [condition]
             let order = order(list.arguments.order, table, alias, default: first)
-            return collected(rows + order, list.arguments)
+            return objects(self.object(object, alias, scores), of: rows + order, alias, list.arguments)
         case .groups(let fields):
-            return collected(
+            return grouped(
                 groups(fields, table, alias) + from + [condition]
                     + grouping(fields, list.arguments, table, alias, arguments: (table, alias)), list.arguments)
         }
@@ -80,7 +81,7 @@ extension TemplateBuilder {
         let target = alias()
         let selection: [Piece]
         switch list.content {
-        case .rows(let object): selection = select(object, from: target)
+        case .rows(let object): selection = self.object(object, target)
         case .groups(let fields): selection = groups(fields, relation.target, target)
         }
         let near = nearJoin(relation, join: joinAlias, outer: outer)
@@ -92,24 +93,25 @@ extension TemplateBuilder {
                 .text(" FROM \(SQLName.quoted(relation.join.name)) \(joinAlias) WHERE \(near)")
                 + [Piece.wrapped(" AND ", filter, "")]
             return collected(
-                selection + storedOrder(from, relation.join, joinAlias, list.arguments)
+                .text("SELECT ") + selection + .text(" AS j")
+                    + storedOrder(from, relation.join, joinAlias, list.arguments)
                     + .text(
                         " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far)"
                             + Self.byStorageOrder(relation.join, joinAlias)))
         }
         let rows =
-            selection
-            + .text(
+            [Piece].text(
                 " FROM \(SQLName.quoted(relation.join.name)) \(joinAlias)"
                     + " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far) WHERE \(near)")
             + [.wrapped(" AND ", filter, "")]
         switch list.content {
         case .rows:
-            return collected(rows + order(list.arguments.order, relation.join, joinAlias), list.arguments)
+            let ordered = rows + order(list.arguments.order, relation.join, joinAlias)
+            return objects(selection, of: .text("SELECT \(target).*") + ordered, target, list.arguments)
         case .groups(let fields):
             let grouping = grouping(
                 fields, list.arguments, relation.target, target, arguments: (relation.join, joinAlias))
-            return collected(rows + grouping, list.arguments)
+            return grouped(selection + rows + grouping, list.arguments)
         }
     }
 
@@ -151,27 +153,53 @@ extension TemplateBuilder {
 
     // MARK: Collecting
 
-    func collected(_ rows: [Piece]) -> [Piece] {
-        .text("coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (") + rows
-            + .text(") r), '[]')")
+    /// Returns the text of a list.
+    /// - Parameter objects: `SELECT … AS j`, the texts of its objects in their order.
+    func collected(_ objects: [Piece]) -> [Piece] {
+        .text("coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (") + objects + .text(") r), '[]')")
     }
 
-    private mutating func collected(_ rows: [Piece], _ arguments: ListArguments) -> [Piece] {
+    /// Returns the text of a list of rows. Those that the list shows are selected first: the texts of others would be
+    /// made in vain.
+    /// - Parameters:
+    ///   - object: the text of the object that shows a row with this alias.
+    ///   - rows: `SELECT … ORDER BY …`
+    private mutating func objects(
+        _ object: [Piece], of rows: [Piece], _ alias: String, _ arguments: ListArguments
+    ) -> [Piece] {
         let limits = limits(arguments)
-        switch arguments.isDistinct {
-        case .constant(false): return collected(rows + limits)
-        case .constant(true): return distinct(rows, limits)
-        case .variable(let name):
-            return when([.isTrue(name)], distinct(rows, limits), otherwise: collected(rows + limits))
-        }
+        let shown: [Piece] =
+            .text("coalesce((SELECT '[' || string_agg(") + object + .text(", ',') || ']' FROM (") + rows + limits
+            + .text(") \(alias)), '[]')")
+        let all = .text("SELECT ") + object + .text(" AS j FROM (") + rows + .text(") \(alias)")
+        return distinct(arguments, all, limits, otherwise: shown)
     }
 
-    /// Collects distinct rows. Rows are equal if their texts are; the first of equal rows determines their position.
-    private func distinct(_ rows: [Piece], _ limits: [Piece]) -> [Piece] {
-        .text(
-            "coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM"
-                + " (SELECT row_to_json(r.*)::text AS j, row_number() OVER () AS o FROM (") + rows
+    /// Returns the text of a list of groups.
+    private mutating func grouped(_ groups: [Piece], _ arguments: ListArguments) -> [Piece] {
+        let limits = limits(arguments)
+        func texts(_ groups: [Piece]) -> [Piece] {
+            .text("SELECT row_to_json(g.*)::text AS j FROM (") + groups + .text(") g")
+        }
+        return distinct(arguments, texts(groups), limits, otherwise: collected(texts(groups + limits)))
+    }
+
+    /// Returns the text of a list, of distinct objects if the list asks for these. Objects are equal if their texts
+    /// are; the first of equal ones determines their position.
+    /// - Parameter objects: `SELECT … AS j`, the texts of all objects in their order.
+    private mutating func distinct(
+        _ arguments: ListArguments, _ objects: [Piece], _ limits: [Piece], otherwise: [Piece]
+    ) -> [Piece] {
+        let distinct: [Piece] =
+            .text(
+                "coalesce((SELECT '[' || string_agg(g.j, ',' ORDER BY g.o) || ']' FROM (SELECT d.j, min(d.o) AS o FROM"
+                    + " (SELECT r.j, row_number() OVER () AS o FROM (") + objects
             + .text(") r) d GROUP BY d.j ORDER BY 2") + limits + .text(") g), '[]')")
+        return switch arguments.isDistinct {
+        case .constant(false): otherwise
+        case .constant(true): distinct
+        case .variable(let name): when([.isTrue(name)], distinct, otherwise: otherwise)
+        }
     }
 
     private mutating func limits(_ arguments: ListArguments) -> [Piece] {
@@ -201,11 +229,21 @@ extension TemplateBuilder {
             let value: [Piece] =
                 switch field.kind {
                 case .aggregate(let aggregate): .text(AggregateSQL.wireForm(aggregate, alias))
-                case .plain(let kind): self.value(kind, table, alias, RowScores())
+                case .plain(let kind): plain(kind, table, alias)
                 }
             items.append(named(field.responseKey, field.inclusion, value))
         }
         return .text("SELECT ") + [.joined(items, separator: ", ", empty: .text("count(*) AS \"_count\""))]
+    }
+
+    /// Returns a value that rows are grouped by, as `row_to_json` should encode it.
+    private mutating func plain(_ kind: ObjectField.Kind, _ table: Table, _ alias: String) -> [Piece] {
+        switch kind {
+        case .column(let column): .text(ColumnSQL.wireForm(column, of: alias))
+        case .typeName(let name): .text(SQLName.literal(name) + "::text")
+        case .reference, .single, .list, .globalID, .metadata:
+            .text("(") + value(kind, table, alias).sql + .text(")::json")
+        }
     }
 
     /// Renders ` GROUP BY … HAVING … ORDER BY …`. The grouped columns come last in the order, so that equal data yields

@@ -5,7 +5,8 @@ import SchemaModel
 
 /// Renders the reading of rows before they are changed, for `RowImages`.
 extension TemplateBuilder {
-    /// Returns `WITH o AS (…)`, the row that an upsert finds, locked.
+    /// Returns `WITH o AS (…)`, the row that an upsert finds, locked as the update that follows locks it: references to the
+    /// row do not wait for that.
     mutating func former(_ images: RowImages, _ row: RowData) -> [Piece] {
         let (table, alias) = (images.table, alias())
         var tests: [[Piece]] = []
@@ -19,7 +20,7 @@ extension TemplateBuilder {
         return .text(
             "WITH \(RowImages.former) AS MATERIALIZED (SELECT \(images.formerColumns(alias))"
                 + " FROM \(SQLName.quoted(table.name)) \(alias) WHERE ")
-            + [.joined(tests, separator: " AND ", empty: [])] + .text(" FOR UPDATE) ")
+            + [.joined(tests, separator: " AND ", empty: [])] + .text(" FOR NO KEY UPDATE) ")
     }
 
     /// Returns the JSON texts of the fields that are set, for `RowImages`.
@@ -51,7 +52,8 @@ extension TemplateBuilder {
         let before = self.alias()
         let former =
             [Piece].text(" FROM (SELECT \(images.formerColumns(before)) FROM \(SQLName.quoted(table.name)) \(before)")
-            + condition(&self, before) + .text(" FOR UPDATE) \(RowImages.former) WHERE \(images.isFormer(alias))")
+            + condition(&self, before)
+            + .text(" FOR NO KEY UPDATE) \(RowImages.former) WHERE \(images.isFormer(alias))")
         return (update + former, change(RowImages.former, .all), change(RowImages.former, .compared))
     }
 }

@@ -7,7 +7,7 @@ import SchemaModel
 /// of the field's result:
 ///
 ///     UPDATE "novel" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
-///         RETURNING '{' || '"id":' || '"' || replace(t1."id"::text, '-', '') || '"' || '}'
+///         RETURNING concat('{"id":', coalesce('"' || replace(t1."id"::text, '-', '') || '"', 'null'), '}')
 extension TemplateBuilder {
     private static let resultCount = " SELECT count(*)::text FROM w"
 
@@ -48,7 +48,7 @@ extension TemplateBuilder {
             pieces.append(.joined(replaced, separator: ", ", empty: .text(Self.untouched(table, "EXCLUDED"))))
         }
         return one(
-            pieces, on: table, returning: insert.returning, alias,
+            pieces, returning: insert.returning, alias,
             storing: images.map { images in
                 guard insert.isUpsert else { return images.change(before: nil, after: alias, changed: nil) }
                 return images.upserted(after: alias, changed: changed)
@@ -60,11 +60,11 @@ extension TemplateBuilder {
     ///   - key: the second column.
     ///   - change: the change of the row to store, in the last column.
     private mutating func one(
-        _ statement: [Piece], on table: Table, returning fields: [ReturnedField], _ alias: String, key: String? = nil,
+        _ statement: [Piece], returning fields: [ReturnedField], _ alias: String, key: String? = nil,
         storing change: [Piece]?
     ) -> [Piece] {
         let columns = [
-            returned(fields, of: table, alias), key.map { .text($0) }, change.map(RowImages.storing),
+            returned(fields, alias), key.map { .text($0) }, change.map(RowImages.storing),
         ].compactMap { $0 }
         return statement + .text(" RETURNING ") + [.joined(columns, separator: ", ", empty: [])]
     }
@@ -151,7 +151,7 @@ extension TemplateBuilder {
         let update = update(table, alias, assignments, images) { $0.oneRow(target, table, $1) }
         let key = table.keyColumns.map { ColumnSQL.wireForm($0, of: alias) }.joined(separator: ", ")
         return one(
-            update.pieces, on: table, returning: returned, alias, key: withKey ? "json_build_array(\(key))::text" : nil,
+            update.pieces, returning: returned, alias, key: withKey ? "json_build_array(\(key))::text" : nil,
             storing: update.change)
     }
 
@@ -173,7 +173,7 @@ extension TemplateBuilder {
         let alias = alias()
         let delete = [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + oneRow(target, table, alias)
         return one(
-            delete, on: table, returning: returned, alias,
+            delete, returning: returned, alias,
             storing: images.map { images in
                 // The request tells what follows a row that it names.
                 if case .key = target { return images.change(before: alias, after: nil, changed: nil) }
@@ -252,15 +252,15 @@ extension TemplateBuilder {
     }
 
     /// Returns the JSON text of what a field returns of a row.
-    mutating func returned(_ fields: [ReturnedField], of table: Table, _ alias: String) -> [Piece] {
-        let members = fields.map { field in
-            let value =
-                switch field.kind {
-                case .column(let column): ColumnSQL.jsonText(column, of: table, alias)
-                case .typeName(let name): SQLName.literal(JSONValue.string(name).text)
-                }
-            return member(field.responseKey, field.inclusion, .text(value))
-        }
-        return Self.object(members)
+    mutating func returned(_ fields: [ReturnedField], _ alias: String) -> [Piece] {
+        object(
+            fields.map { field in
+                let value: JSONText =
+                    switch field.kind {
+                    case .column(let column): ColumnSQL.jsonText(column, of: alias)
+                    case .typeName(let name): .constant(JSONValue.string(name).text)
+                    }
+                return ObjectMember(key: field.responseKey, inclusion: field.inclusion, value: value)
+            })
     }
 }

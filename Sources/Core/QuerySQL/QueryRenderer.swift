@@ -5,46 +5,32 @@ import SchemaModel
 
 /// Renders queries.
 ///
-/// An operation is one statement. Every object is `row_to_json` over a sub-select whose column names are the response
-/// keys, except the root, which is put together as text: Postgres would parse the lists in it again to make them JSON.
-/// A list concatenates the texts of its objects, because `json_agg` would add spaces and line breaks. Response keys
-/// cannot conflict with aliases: rows are always referenced as `r.*` or `tN.column`.
+/// An operation is one statement, whose value is put together as text (`ObjectSQL.swift`). A list concatenates the texts
+/// of its objects, because `json_agg` would add spaces and line breaks.
 ///
 ///     query Q($id: UUID!) { novel(id: $id) { title remarks_on_novel { text } } }
 ///
-///     SELECT '{' || '"novel":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."title" AS "title",
-///         coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."text" AS "text"
-///             FROM "remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]')::json
-///             AS "remarks_on_novel"
-///         FROM "novel" t1 WHERE t1."id" = $1::uuid) r), 'null') || '}' AS body
+///     SELECT concat('{"novel":', coalesce((SELECT concat('{"title":', coalesce(to_json(t1."title")::text, 'null'),
+///         ',"remarks_on_novel":', coalesce((SELECT '[' || string_agg(concat('{"text":', …, '}'), ',') || ']'
+///             FROM (SELECT t2.* FROM "remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 100) t2), '[]'),
+///         '}') FROM "novel" t1 WHERE t1."id" = $1::uuid), 'null'), '}') AS body
 extension TemplateBuilder {
     /// Renders `SELECT … AS body`, the JSON text of the root fields.
     mutating func root(_ fields: [RootField]) -> [Piece] {
-        var members: [[Piece]] = []
+        var members: [ObjectMember] = []
         for field in fields {
-            let value =
+            let value: JSONText =
                 switch field.kind {
-                case .lookup(let lookup): self.lookup(lookup)
-                case .list(let list): self.list(list, below: nil)
-                case .native(let native): self.native(native)
+                case .lookup(let lookup): .sql(self.lookup(lookup))
+                case .list(let list): .sql(self.list(list, below: nil))
+                case .native(let native): .sql(self.native(native))
                 // A placeholder; see `RemoteResults.merge`.
-                case .remote: [Piece].text("'null'")
-                case .typeName(let name): [Piece].text(SQLName.literal(JSONValue.string(name).text))
+                case .remote: .constant("null")
+                case .typeName(let name): .constant(JSONValue.string(name).text)
                 }
-            members.append(member(field.responseKey, field.inclusion, value))
+            members.append(ObjectMember(key: field.responseKey, inclusion: field.inclusion, value: value))
         }
-        return .text("SELECT ") + Self.object(members) + .text(" AS body")
-    }
-
-    /// Returns a member of an object as text: `'"title":' || …`.
-    /// - Parameter value: the JSON text of the value, never null.
-    mutating func member(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
-        when(inclusion, .text(SQLName.literal("\(JSONValue.string(key).text):") + " || ") + value)
-    }
-
-    /// Returns the text of an object with the members that are included.
-    static func object(_ members: [[Piece]]) -> [Piece] {
-        .text("'{' || ") + [.joined(members, separator: " || ',' || ", empty: .text("''"))] + .text(" || '}'")
+        return .text("SELECT ") + object(members) + .text(" AS body")
     }
 
     mutating func named(_ key: String, _ inclusion: Inclusion, _ value: [Piece]) -> [Piece] {
@@ -53,10 +39,14 @@ extension TemplateBuilder {
 
     private mutating func lookup(_ lookup: Lookup) -> [Piece] {
         let alias = alias()
-        let selection = select(lookup.object, from: alias)
-        return .text("coalesce((SELECT row_to_json(r.*)::text FROM (") + selection
-            + .text(" FROM \(ColumnSQL.from(lookup.table)) \(alias)")
-            + row(lookup.target, lookup.table, alias) + .text(") r), 'null')")
+        return orNull(
+            object(lookup.object, alias)
+                + .text(" FROM \(ColumnSQL.from(lookup.table)) \(alias)") + row(lookup.target, lookup.table, alias))
+    }
+
+    /// Returns the value of a `SELECT` of one text, or the text `null` if there is no row.
+    private func orNull(_ select: [Piece]) -> [Piece] {
+        .text("coalesce((SELECT ") + select + .text("), 'null')")
     }
 
     /// Renders `WHERE …` for exactly one row, and for `first` its order and limit.
@@ -86,69 +76,69 @@ extension TemplateBuilder {
 
     // MARK: Objects
 
-    /// Renders `SELECT …` with a column for each field, without `FROM`.
-    mutating func select(_ object: ObjectSelection, from alias: String, _ scores: RowScores = RowScores()) -> [Piece] {
-        var items: [[Piece]] = []
+    /// Returns the text of the object that shows a row.
+    mutating func object(_ object: ObjectSelection, _ alias: String, _ scores: RowScores = RowScores()) -> [Piece] {
+        var members: [ObjectMember] = []
         if object.hasEntityID {
-            items.append(
-                .text("\(ColumnSQL.entityKey(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
+            members.append(
+                ObjectMember(key: EntityTree.memberName, value: ColumnSQL.entityKey(object.table, alias)))
         }
         // Before the fields, so that the rest of an object need not be searched for them.
         for (number, column) in object.carriedColumns.enumerated() {
-            let name = SQLName.quoted(RowsTree.memberName(number))
-            items.append(.text("\(ColumnSQL.wireForm(column, of: alias)) AS \(name)"))
+            members.append(
+                ObjectMember(
+                    key: RowsTree.memberName(number), value: ColumnSQL.jsonText(column, of: alias)))
         }
         for field in object.fields {
-            items.append(named(field.responseKey, field.inclusion, value(field.kind, object.table, alias, scores)))
+            members.append(
+                ObjectMember(
+                    key: field.responseKey, inclusion: field.inclusion,
+                    value: value(field.kind, object.table, alias, scores)))
         }
-        return .text("SELECT ") + [.joined(items, separator: ", ", empty: [])]
+        return self.object(members)
     }
 
     mutating func value(
-        _ kind: ObjectField.Kind, _ table: Table, _ alias: String, _ scores: RowScores
-    ) -> [Piece] {
+        _ kind: ObjectField.Kind, _ table: Table, _ alias: String, _ scores: RowScores = RowScores()
+    ) -> JSONText {
         switch kind {
-        case .column(let column): .text(ColumnSQL.wireForm(column, of: alias))
-        case .typeName(let name): .text(SQLName.literal(name) + "::text")
-        case .reference(let reference, let object): target(of: reference, in: table, object, alias)
-        case .single(let relation, let object): single(relation, object, alias)
-        case .list(let list): self.list(list, below: alias) + .text("::json")
-        case .globalID: .text(ColumnSQL.globalID(table, alias))
-        case .metadata(let fields): metadata(fields, scores)
+        case .column(let column): ColumnSQL.jsonText(column, of: alias)
+        case .typeName(let name): .constant(JSONValue.string(name).text)
+        case .reference(let reference, let object): .sql(target(of: reference, in: table, object, alias))
+        case .single(let relation, let object): .sql(single(relation, object, alias))
+        case .list(let list): .sql(self.list(list, below: alias))
+        case .globalID: .of(.text(ColumnSQL.globalID(table, alias)))
+        case .metadata(let fields): .sql(metadata(fields, scores))
         }
     }
 
     private mutating func metadata(_ fields: [MetadataField], _ scores: RowScores) -> [Piece] {
-        var items: [[Piece]] = []
-        for field in fields {
-            let value: [Piece] =
-                switch field.kind {
-                case .distance: scores.distance
-                case .relevance: scores.relevance
-                case .typeName: .text("'_Metadata'::text")
-                }
-            items.append(named(field.responseKey, field.inclusion, value))
-        }
-        return .text("(SELECT row_to_json(r.*) FROM (SELECT ") + [.joined(items, separator: ", ", empty: [])]
-            + .text(") r)")
+        object(
+            fields.map { field in
+                let value: JSONText =
+                    switch field.kind {
+                    case .distance: .of(scores.distance)
+                    case .relevance: .of(scores.relevance)
+                    case .typeName: .constant(JSONValue.string("_Metadata").text)
+                    }
+                return ObjectMember(key: field.responseKey, inclusion: field.inclusion, value: value)
+            })
     }
 
     private mutating func target(
         of reference: Reference, in owner: Table, _ object: ObjectSelection, _ outer: String
     ) -> [Piece] {
         let alias = alias()
-        let selection = select(object, from: alias)
-        return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(ColumnSQL.from(object.table)) \(alias) WHERE ")
-            + .text(join(reference, columnsOf: owner, to: object.table, target: alias, local: outer)) + .text(") r)")
+        return orNull(
+            self.object(object, alias) + .text(" FROM \(ColumnSQL.from(object.table)) \(alias) WHERE ")
+                + .text(join(reference, columnsOf: owner, to: object.table, target: alias, local: outer)))
     }
 
     private mutating func single(_ relation: InverseRelation, _ object: ObjectSelection, _ outer: String) -> [Piece] {
         let alias = alias()
-        let selection = select(object, from: alias)
-        return .text("(SELECT row_to_json(r.*) FROM (") + selection
-            + .text(" FROM \(ColumnSQL.from(relation.child)) \(alias) WHERE ")
-            + .text(join(relation, child: alias, outer: outer)) + .text(" LIMIT 1) r)")
+        return orNull(
+            self.object(object, alias) + .text(" FROM \(ColumnSQL.from(relation.child)) \(alias) WHERE ")
+                + .text(join(relation, child: alias, outer: outer) + " LIMIT 1"))
     }
 
     func nearJoin(_ relation: ManyToManyRelation, join alias: String, outer: String) -> String {
@@ -177,10 +167,9 @@ extension TemplateBuilder {
 
     mutating func native(_ native: NativeSQL) -> [Piece] {
         switch native.result {
-        case .rows: collected(.text("SELECT r.* FROM (") + text(of: native) + .text(") r"))
+        case .rows: collected(.text("SELECT row_to_json(r.*)::text AS j FROM (") + text(of: native) + .text(") r"))
         case .firstRow, .affectedCount:
-            .text("coalesce((SELECT row_to_json(r.*)::text FROM (") + text(of: native)
-                + .text(") r LIMIT 1), 'null')")
+            orNull(.text("row_to_json(r.*)::text FROM (") + text(of: native) + .text(") r LIMIT 1"))
         }
     }
 

@@ -9,7 +9,8 @@ import SchemaModel
 /// The insert of the outbox row appends the setting to the event, so images cost no round trip:
 ///
 ///     UPDATE "bid" t1 SET "lot_id" = $2::uuid
-///     FROM (SELECT t2."id", t2."lot_id" FROM "bid" t2 WHERE t2."id" = $1::uuid FOR UPDATE) o WHERE t1."id" = o."id"
+///     FROM (SELECT t2."id", t2."lot_id" FROM "bid" t2 WHERE t2."id" = $1::uuid FOR NO KEY UPDATE) o
+///     WHERE t1."id" = o."id"
 ///     RETURNING (…), set_config('freshet.rows', coalesce(current_setting('freshet.rows', true), '')
 ///         || ',["bid",{"lotId":' || … || '},{"lotId":' || … || '},["lotId"]]', true)
 ///
@@ -200,7 +201,8 @@ struct RowImages: Sendable {
     /// - Parameter field: nil for that of the column.
     private func member(_ column: Column, of alias: String, as field: String? = nil) -> String {
         let name = SQLName.literal(",\(JSONValue.string(field ?? column.field).text):")
-        let member = "\(name) || \(ColumnSQL.jsonText(column, of: table, alias))"
+        let text = ColumnSQL.knownText(column, of: alias)
+        let member = "\(name) || \(table.key.contains(column.field) ? text : "coalesce(\(text), 'null')")"
         guard column.type.scalar == .string else { return member }
         // A longer text is left out: it is not known.
         let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"

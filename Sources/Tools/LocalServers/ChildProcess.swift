@@ -154,6 +154,22 @@ final class ChildProcess: Sendable {
         for (_, waiter) in waiters { waiter.resume(returning: exit) }
     }
 
+    private typealias AddCloseFrom =
+        @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+
+    /// `posix_spawn_file_actions_addclosefrom_np`, which glibc has since 2.34 and does not show to Swift.
+    private static let addCloseFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np")
+        .map { unsafeBitCast($0, to: AddCloseFrom.self) }
+
+    /// Closes files opened without close-on-exec, as NIO opens its sockets: the peer of a connection would not see that
+    /// this process closes it. The child itself looks which there are, since other threads open some meanwhile.
+    private static func closeFiles(_ actions: inout posix_spawn_file_actions_t) {
+        if let addCloseFrom, addCloseFrom(&actions, 3) == 0 { return }
+        for file in Files.entries("/proc/self/fd").compactMap({ Int32($0) }) where file > 2 {
+            posix_spawn_file_actions_addclose(&actions, file)
+        }
+    }
+
     private static func spawn(_ command: Command, setpriv: String) -> Result<pid_t, LocalServerError> {
         var arguments = [setpriv, "--pdeathsig", command.parentDeathSignal]
         if let (user, group) = command.runAs {
@@ -170,10 +186,7 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, command.logPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // Close files opened without close-on-exec. Closing a closed one is no error here.
-        for file in Files.entries("/proc/self/fd").compactMap({ Int32($0) }) where file > 2 {
-            posix_spawn_file_actions_addclose(&actions, file)
-        }
+        closeFiles(&actions)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -4,10 +4,10 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" jsonb,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::jsonb) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::jsonb) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::jsonb) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::jsonb) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- Boolean
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -15,8 +15,8 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" boolean,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::boolean) RETURNING '{' || '"v":' || coalesce(t1."v"::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::boolean) RETURNING concat('{"v":', coalesce(t1."v"::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(t1."v"::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- Date
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -24,10 +24,10 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" date,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::date) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::date) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::date) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::date) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- Float
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -35,10 +35,10 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" double precision,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::double precision) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::double precision) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::double precision) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::double precision) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- Int
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -46,10 +46,10 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" integer,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::integer) RETURNING '{' || '"v":' || coalesce(t1."v"::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::integer) RETURNING '{' || '"v":' || coalesce(t1."v"::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::integer) RETURNING concat('{"v":', coalesce(t1."v"::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(t1."v"::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::integer) RETURNING concat('{"v":', coalesce(t1."v"::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(t1."v"::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- Int64
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -57,12 +57,12 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" bigint,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::bigint) RETURNING '{' || '"v":' || coalesce('"' || t1."v"::text || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v"::text AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::bigint) RETURNING '{' || '"v":' || coalesce('"' || t1."v"::text || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v"::text AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::bigint) RETURNING '{' || '"v":' || coalesce('"' || t1."v"::text || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v"::text AS "v" FROM "thing" t1 WHERE t1."no" = '2'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::bigint) RETURNING concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::bigint) RETURNING concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::bigint) RETURNING concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '2'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- String
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -70,8 +70,8 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" text,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::text) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::text) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- Timestamp
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -79,12 +79,12 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" timestamp with time zone,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::timestamp with time zone) RETURNING '{' || '"v":' || coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text) AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::timestamp with time zone) RETURNING '{' || '"v":' || coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text) AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::timestamp with time zone) RETURNING '{' || '"v":' || coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text) AS "v" FROM "thing" t1 WHERE t1."no" = '2'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::timestamp with time zone) RETURNING concat('{"v":', coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::timestamp with time zone) RETURNING concat('{"v":', coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::timestamp with time zone) RETURNING concat('{"v":', coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(coalesce(to_char(t1."v" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."v" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."v"::text))::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '2'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- UUID
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -92,16 +92,16 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" uuid,
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::uuid) RETURNING '{' || '"v":' || coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."v"::text, '-', '') AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::uuid) RETURNING '{' || '"v":' || coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."v"::text, '-', '') AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::uuid) RETURNING '{' || '"v":' || coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."v"::text, '-', '') AS "v" FROM "thing" t1 WHERE t1."no" = '2'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('3'::integer, $1::uuid) RETURNING '{' || '"v":' || coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."v"::text, '-', '') AS "v" FROM "thing" t1 WHERE t1."no" = '3'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('4'::integer, $1::uuid) RETURNING '{' || '"v":' || coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."v"::text, '-', '') AS "v" FROM "thing" t1 WHERE t1."no" = '4'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::uuid) RETURNING concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::uuid) RETURNING concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::uuid) RETURNING concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '2'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('3'::integer, $1::uuid) RETURNING concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '3'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('4'::integer, $1::uuid) RETURNING concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || replace(t1."v"::text, '-', '') || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '4'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- enum
 DO $freshet$
@@ -116,8 +116,8 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" "public"."mood",
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::"mood") RETURNING '{' || '"v":' || coalesce('"' || t1."v"::text || '"', 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::"mood") RETURNING concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce('"' || t1."v"::text || '"', 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
 
 -- lists
 CREATE TABLE IF NOT EXISTS "public"."thing" (
@@ -125,9 +125,9 @@ CREATE TABLE IF NOT EXISTS "public"."thing" (
     "v" integer[],
     PRIMARY KEY ("no")
 )
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::integer[]) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '0'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::integer[]) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '1'::integer) r), 'null') || '}' AS body OFFSET 0) b
-INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::integer[]) RETURNING '{' || '"v":' || coalesce(to_json(t1."v")::text, 'null') || '}'
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || '"thing":' || coalesce((SELECT row_to_json(r.*)::text FROM (SELECT t1."v" AS "v" FROM "thing" t1 WHERE t1."no" = '2'::integer) r), 'null') || '}' AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('0'::integer, $1::integer[]) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '0'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('1'::integer, $1::integer[]) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '1'::integer), 'null'), '}') AS body OFFSET 0) b
+INSERT INTO "thing" AS t1 ("no", "v") VALUES ('2'::integer, $1::integer[]) RETURNING concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}')
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat('{"thing":', coalesce((SELECT concat('{"v":', coalesce(to_json(t1."v")::text, 'null'), '}') FROM "thing" t1 WHERE t1."no" = '2'::integer), 'null'), '}') AS body OFFSET 0) b

@@ -335,6 +335,21 @@ import Testing
         #expect(try Self.isConcerned(operation, ["p": 4], change) == isConcerned)
     }
 
+    /// Nothing is surely none of some values of which one is null.
+    @Test(arguments: [("X", false), (.null, true)] as [(JSONValue, Bool)])
+    func aNullAmongExcludedValuesIsUnknown(value: JSONValue, isConcerned: Bool) throws {
+        let operation = try Self.operation(
+            """
+            query Q($a: String = "Y") @auth(level: PUBLIC) {
+              lots(where: {_or: [{title: {nin: [$a, "Z"]}}, {kind: {eq: OPEN}}]}) { _count }
+            }
+            """)
+        let change = RowChange(
+            table: "lot", before: ["title": "T", "kind": "CLOSED"], after: ["title": "T", "kind": "OPEN"],
+            changed: ["kind"])
+        #expect(try Self.isConcerned(operation, ["a": value], change) == isConcerned)
+    }
+
     // MARK: Native SQL and views
 
     private static let viewSchema =

@@ -11,30 +11,41 @@ import Testing
     private func body(_ operation: String, _ variables: String = "{}", auth: Auth? = nil) throws -> String {
         let sql = try CatalogHarness.operation(operation).query(variables, auth: auth).statement.single
         let start =
-            "SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT '{' || "
-        let end = " || '}' AS body OFFSET 0) b"
+            "SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT concat("
+        let end = ", '}') AS body OFFSET 0) b"
         #expect(sql.hasPrefix(start) && sql.hasSuffix(end))
         return String(sql.dropFirst(start.count).dropLast(end.count))
     }
 
-    private func list(_ rows: String) -> String {
-        "coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (\(rows)) r), '[]')"
+    /// A list of the rows of an alias.
+    private func list(_ object: String, _ rows: String, as alias: String) -> String {
+        "coalesce((SELECT '[' || string_agg(\(object), ',') || ']' FROM (SELECT \(alias).* FROM \(rows)) \(alias)), '[]')"
     }
 
-    private func object(_ row: String) -> String {
-        "coalesce((SELECT row_to_json(r.*)::text FROM (\(row)) r), 'null')"
+    /// A list of texts that a `SELECT … AS j` yields.
+    private func texts(_ rows: String) -> String {
+        "coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (\(rows)) r), '[]')"
     }
+
+    private func one(_ object: String, _ rows: String) -> String {
+        "coalesce((SELECT \(object) FROM \(rows)), 'null')"
+    }
+
+    private func uuid(_ column: String) -> String {
+        "coalesce('\"' || replace(\(column)::text, '-', '') || '\"', 'null')"
+    }
+    private func json(_ column: String) -> String { "coalesce(to_json(\(column))::text, 'null')" }
+    private func text(_ column: String) -> String { "coalesce(\(column)::text, 'null')" }
 
     @Test func lookupsByKeySelectOneRow() throws {
         #expect(
             try body(
                 "query Q($id: UUID!) { novel(id: $id) { id t: title views } }", #"{"id": "\#(CatalogHarness.uuidA)"}"#)
-                == #"'"novel":' || "#
-                + object(
-                    """
-                    SELECT replace(t1."id"::text, '-', '') AS "id", t1."title" AS "t", \
-                    t1."views"::text AS "views" FROM "novel" t1 WHERE t1."id" = $1::uuid
-                    """))
+                == #"'{"novel":', "#
+                + one(
+                    #"concat('{"id":', \#(uuid(#"t1."id""#)), ',"t":', \#(json(#"t1."title""#)), "#
+                        + #"',"views":', coalesce('"' || t1."views"::text || '"', 'null'), '}')"#,
+                    #""novel" t1 WHERE t1."id" = $1::uuid"#))
     }
 
     @Test func compositeKeyAndReservedTableName() throws {
@@ -42,27 +53,37 @@ import Testing
             try body(
                 "query Q($n: Int!) { seat(number: $n, hallId: \"h'1\") { taken } user(id: \"a\\\\b\") { id } }",
                 #"{"n": 7}"#)
-                == #"'"seat":' || "#
-                + object(
-                    """
-                    SELECT t1."taken" AS "taken" FROM "seat" t1 WHERE \
-                    t1."hall_id" = 'h''1'::text AND t1."number" = $1::integer
-                    """)
-                + #" || ',' || '"user":' || "#
-                + object(#"SELECT t2."id" AS "id" FROM "user" t2 WHERE t2."id" = E'a\\b'::text"#))
+                == #"'{"seat":', "#
+                + one(
+                    #"concat('{"taken":', \#(text(#"t1."taken""#)), '}')"#,
+                    #""seat" t1 WHERE t1."hall_id" = 'h''1'::text AND t1."number" = $1::integer"#)
+                + #", ',"user":', "#
+                + one(
+                    #"concat('{"id":', \#(json(#"t2."id""#)), '}')"#,
+                    #""user" t2 WHERE t2."id" = E'a\\b'::text"#))
     }
 
     @Test func listWithOrderLimitAndTieBreaker() throws {
         #expect(
             try body("query Q { novels(orderBy: [{title: DESC}], limit: 5, offset: 2) { title } seats { number } }")
-                == #"'"novels":' || "#
+                == #"'{"novels":', "#
                 + list(
-                    #"SELECT t1."title" AS "title" FROM "novel" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#)
-                + #" || ',' || '"seats":' || "#
-                + list(
-                    #"SELECT t2."number" AS "number" FROM \#(placed("t2")) FROM "seat" t2"#
+                    #"concat('{"title":', \#(json(#"t1."title""#)), '}')"#,
+                    #""novel" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#, as: "t1")
+                + #", ',"seats":', "#
+                + texts(
+                    #"SELECT concat('{"number":', \#(text(#"t2."number""#)), '}') AS j"#
+                        + #" FROM \#(placed("t2")) FROM "seat" t2"#
                         + #" ORDER BY t2."hall_id", t2."number" LIMIT 100) t2"#
                         + #" ORDER BY t2."~table", t2."~place", t2."hall_id", t2."number""#))
+    }
+
+    /// More members than `concat` takes arguments.
+    @Test func wideObjectsTakeSeveralCalls() throws {
+        let fields = (0..<70).map { "a\($0): title" }.joined(separator: " ")
+        let sql = try body(
+            "query Q($id: UUID!) { novel(id: $id) { \(fields) } }", #"{"id": "\#(CatalogHarness.uuidA)"}"#)
+        #expect(sql.ranges(of: "concat(").count == 3 && sql.contains("'}')))"))
     }
 
     /// The rows of a list in stored order, up to their `FROM`.
@@ -80,14 +101,14 @@ import Testing
             }
             """
         let head =
-            #"SELECT replace(t1."id"::text, '-', '') AS "id" FROM \#(placed("t1")) FROM "novel" t1"#
+            #"SELECT concat('{"id":', \#(uuid(#"t1."id""#)), '}') AS j FROM \#(placed("t1")) FROM "novel" t1"#
         let tail = #" ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id""#
-        let key = #"'"novels":' || "#
-        #expect(try body(text) == key + list(head + #" WHERE ((t1."title" IS NULL))"# + tail))
+        let key = #"'{"novels":', "#
+        #expect(try body(text) == key + texts(head + #" WHERE ((t1."title" IS NULL))"# + tail))
         #expect(
             try body(text, #"{"g": "NOIR", "ids": null}"#)
                 == key
-                + list(
+                + texts(
                     head
                         + """
                          WHERE (t1."genre" = $1::"genre" AND (t1."title" IS NULL) AND NOT (t1."genre" <> \
@@ -96,26 +117,25 @@ import Testing
                         + tail))
         #expect(
             try body(text, #"{"ids": []}"#)
-                == key + list(head + #" WHERE ((t1."id" = ANY ($1::uuid[]) OR t1."title" IS NULL))"# + tail))
+                == key + texts(head + #" WHERE ((t1."id" = ANY ($1::uuid[]) OR t1."title" IS NULL))"# + tail))
     }
 
-    @Test func relationsAreLateralJoins() throws {
+    @Test func relationsAreSubqueries() throws {
+        let novel = one(
+            #"concat('{"title":', \#(json(#"t3."title""#)), '}')"#, #""novel" t3 WHERE t2."novel_id" = t3."id""#)
+        let remarks = list(
+            #"concat('{"novel":', \#(novel), '}')"#,
+            #""remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 1"#, as: "t2")
         #expect(
             try body(
                 "query Q($id: UUID!) { novel(id: $id) { remarks_on_novel(limit: 1) { novel { title } } } }",
                 #"{"id": "\#(CatalogHarness.uuidA)"}"#)
-                == #"'"novel":' || "#
-                + object(
-                    "SELECT "
-                        + list(
-                            #"SELECT (SELECT row_to_json(r.*) FROM (SELECT t3."title" AS "title" FROM "novel" t3"#
-                                + #" WHERE t2."novel_id" = t3."id") r) AS "novel" FROM "remark" t2"#
-                                + #" WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 1"#)
-                        + #"::json AS "remarks_on_novel" FROM "novel" t1 WHERE t1."id" = $1::uuid"#))
+                == #"'{"novel":', "#
+                + one(#"concat('{"remarks_on_novel":', \#(remarks), '}')"#, #""novel" t1 WHERE t1."id" = $1::uuid"#))
         #expect(
             try body("query Q { novels { makers_via_NovelMaker(where: {role: {eq: \"x\"}}) { name } } }").contains(
-                list(
-                    #"SELECT t3."name" AS "name" FROM \#(placed("t2"))"#
+                texts(
+                    #"SELECT concat('{"name":', \#(json(#"t3."name""#)), '}') AS j FROM \#(placed("t2"))"#
                         + #" FROM "novel_maker" t2 WHERE t2."novel_id" = t1."id" AND t2."role" = 'x'::text"#
                         + #" ORDER BY t2."novel_id", t2."maker_id" LIMIT 100) t2"#
                         + #" JOIN "maker" t3 ON t2."maker_id" = t3."id""#
@@ -125,11 +145,11 @@ import Testing
     @Test func aggregatesCountSumAndAverage() throws {
         #expect(
             try body("query Q { novels { _count views_sum rating_avg genre_count(distinct: true) } }")
-                == #"'"novels":' || "#
-                + list(
-                    #"SELECT count(*) AS "_count", sum(t1."views")::text AS "views_sum","#
-                        + #" avg(t1."rating")::double precision AS "rating_avg","#
-                        + #" count(DISTINCT t1."genre") AS "genre_count" FROM "novel" t1 LIMIT 100"#))
+                == #"'{"novels":', "#
+                + texts(
+                    #"SELECT row_to_json(g.*)::text AS j FROM (SELECT count(*) AS "_count","#
+                        + #" sum(t1."views")::text AS "views_sum", avg(t1."rating")::double precision AS "rating_avg","#
+                        + #" count(DISTINCT t1."genre") AS "genre_count" FROM "novel" t1 LIMIT 100) g"#))
     }
 
     @Test func multiplexedFormHasParametersAsArrays() throws {

@@ -33,8 +33,9 @@ import Testing
         #expect(
             call.statement.single.contains(
                 """
-                SELECT t1."title" AS "title", t1."embedding"::text::json AS "embedding", \
-                (SELECT row_to_json(r.*) FROM (SELECT (t1."embedding" <#> 
+                concat('{"title":', coalesce(to_json(t1."title")::text, 'null'), ',"embedding":', \
+                coalesce(to_json(t1."embedding"::text::json)::text, 'null'), ',"_metadata":', \
+                concat('{"distance":', coalesce(to_json((t1."embedding" <#> 
                 """
             ))
         #expect(call.statement.single.contains(#"t1."embedding" IS NOT NULL AND (t1."embedding" <#> "#))
