@@ -5,8 +5,8 @@ import SchemaModel
 
 /// Renders the reading of rows before they are changed, for `RowImages`.
 extension TemplateBuilder {
-    /// Returns `WITH o AS (…)`, the row that an upsert finds, locked as the update that follows locks it: references to the
-    /// row do not wait for that.
+    /// Returns `WITH o AS (…)`, the row that an upsert finds, locked as the update that follows locks it: references to
+    /// the row do not wait for that.
     mutating func former(_ images: RowImages, _ row: RowData) -> [Piece] {
         let (table, alias) = (images.table, alias())
         var tests: [[Piece]] = []

@@ -5,8 +5,8 @@ import SchemaModel
 
 /// Renders queries.
 ///
-/// An operation is one statement, whose value is put together as text (`ObjectSQL.swift`). A list concatenates the texts
-/// of its objects, because `json_agg` would add spaces and line breaks.
+/// An operation is one statement, whose value is put together as text (`ObjectSQL.swift`). A list concatenates the
+/// texts of its objects, because `json_agg` would add spaces and line breaks.
 ///
 ///     query Q($id: UUID!) { novel(id: $id) { title remarks_on_novel { text } } }
 ///

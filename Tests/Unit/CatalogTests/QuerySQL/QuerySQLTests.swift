@@ -19,7 +19,8 @@ import Testing
 
     /// A list of the rows of an alias.
     private func list(_ object: String, _ rows: String, as alias: String) -> String {
-        "coalesce((SELECT '[' || string_agg(\(object), ',') || ']' FROM (SELECT \(alias).* FROM \(rows)) \(alias)), '[]')"
+        "coalesce((SELECT '[' || string_agg(\(object), ',') || ']'"
+            + " FROM (SELECT \(alias).* FROM \(rows)) \(alias)), '[]')"
     }
 
     /// A list of texts that a `SELECT … AS j` yields.
