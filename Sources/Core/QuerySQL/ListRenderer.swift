@@ -63,9 +63,8 @@ extension TemplateBuilder {
                         + storedOrder(from + [condition], table, alias, list.arguments)
                         + .text(Self.byStorageOrder(table, alias)))
             }
-            let rows = .text("SELECT \(alias).*") + from + [condition]
-            let order = order(list.arguments.order, table, alias, default: first)
-            return objects(self.object(object, alias, scores), of: rows + order, alias, list.arguments)
+            let rows = .text("SELECT ") + self.object(object, alias, scores) + .text(" AS j") + from + [condition]
+            return objects(rows + order(list.arguments.order, table, alias, default: first), list.arguments)
         case .groups(let fields):
             return grouped(
                 groups(fields, table, alias) + from + [condition]
@@ -107,7 +106,7 @@ extension TemplateBuilder {
         switch list.content {
         case .rows:
             let ordered = rows + order(list.arguments.order, relation.join, joinAlias)
-            return objects(selection, of: .text("SELECT \(target).*") + ordered, target, list.arguments)
+            return objects(.text("SELECT ") + selection + .text(" AS j") + ordered, list.arguments)
         case .groups(let fields):
             let grouping = grouping(
                 fields, list.arguments, relation.target, target, arguments: (relation.join, joinAlias))
@@ -159,29 +158,15 @@ extension TemplateBuilder {
         .text("coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (") + objects + .text(") r), '[]')")
     }
 
-    /// Returns the text of a list of rows. Those that the list shows are selected first: the texts of others would be
-    /// made in vain.
-    /// - Parameters:
-    ///   - object: the text of the object that shows a row with this alias.
-    ///   - rows: `SELECT … ORDER BY …`
-    private mutating func objects(
-        _ object: [Piece], of rows: [Piece], _ alias: String, _ arguments: ListArguments
-    ) -> [Piece] {
+    /// Returns the text of a list, as far as its limits go.
+    private mutating func objects(_ objects: [Piece], _ arguments: ListArguments) -> [Piece] {
         let limits = limits(arguments)
-        let shown: [Piece] =
-            .text("coalesce((SELECT '[' || string_agg(") + object + .text(", ',') || ']' FROM (") + rows + limits
-            + .text(") \(alias)), '[]')")
-        let all = .text("SELECT ") + object + .text(" AS j FROM (") + rows + .text(") \(alias)")
-        return distinct(arguments, all, limits, otherwise: shown)
+        return distinct(arguments, objects, limits, otherwise: collected(objects + limits))
     }
 
     /// Returns the text of a list of groups.
     private mutating func grouped(_ groups: [Piece], _ arguments: ListArguments) -> [Piece] {
-        let limits = limits(arguments)
-        func texts(_ groups: [Piece]) -> [Piece] {
-            .text("SELECT row_to_json(g.*)::text AS j FROM (") + groups + .text(") g")
-        }
-        return distinct(arguments, texts(groups), limits, otherwise: collected(texts(groups + limits)))
+        objects(.text("SELECT row_to_json(g.*)::text AS j FROM (") + groups + .text(") g"), arguments)
     }
 
     /// Returns the text of a list, of distinct objects if the list asks for these. Objects are equal if their texts
@@ -242,7 +227,10 @@ extension TemplateBuilder {
         case .column(let column): .text(ColumnSQL.wireForm(column, of: alias))
         case .typeName(let name): .text(SQLName.literal(name) + "::text")
         case .reference, .single, .list, .globalID, .metadata:
-            .text("(") + value(kind, table, alias).sql + .text(")::json")
+            switch value(kind, table, alias) {
+            case .sql(let text): .text("(") + text + .text(")::json")
+            case .constant(let text): .text(SQLName.literal(text) + "::json")
+            }
         }
     }
 

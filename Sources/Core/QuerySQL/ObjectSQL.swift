@@ -3,16 +3,11 @@ import LiveModel
 import Operations
 import SchemaModel
 
-/// A JSON value as SQL: an expression of type text, which is never null, between two texts.
-struct JSONText {
-    var before = ""
-    /// Empty for a constant, which `before` is.
-    var sql: [Piece] = []
-    var after = ""
-
-    static func constant(_ text: String) -> JSONText { JSONText(before: text) }
-
-    static func sql(_ sql: [Piece]) -> JSONText { JSONText(sql: sql) }
+/// The JSON text of a value.
+enum JSONText {
+    case constant(String)
+    /// An expression of type text, which is never null.
+    case sql([Piece])
 
     /// The text of an expression of any type, `null` for a null.
     static func of(_ sql: [Piece]) -> JSONText {
@@ -31,6 +26,16 @@ struct ObjectMember {
     let value: JSONText
 
     var isAlways: Bool { inclusion?.isAlways ?? true }
+
+    /// The member as arguments of `concat`.
+    /// - Parameter before: the text before it.
+    fileprivate func arguments(after before: String) -> [Piece] {
+        let head = "\(before)\(JSONValue.string(key).text):"
+        return switch value {
+        case .constant(let text): .text(SQLName.literal(head + text))
+        case .sql(let sql): .text(SQLName.literal(head) + ", ") + sql
+        }
+    }
 }
 
 extension TemplateBuilder {
@@ -39,56 +44,28 @@ extension TemplateBuilder {
 
     /// Returns the text of an object as an expression.
     mutating func object(_ members: [ObjectMember]) -> [Piece] {
-        guard members.first?.isAlways ?? true else { return optionalObject(members) }
-        var pieces: [Piece] = []
-        var text = "{"
-        func argument(_ text: String) -> [Piece] { text.isEmpty ? [] : .text(SQLName.literal(text) + ", ") }
+        guard let first = members.first else { return .text("'{}'") }
+        guard first.isAlways else { return optionalObject(members) }
+        var pieces = [Piece].text("concat(")
         for (number, member) in members.enumerated() {
-            if number > 0, number.isMultiple(of: Self.membersMax) {
-                pieces += .text("concat(") + argument(text)
-                text = ""
-            }
-            let head = (number > 0 ? "," : "") + Self.head(of: member)
-            if member.isAlways {
-                text += head
-                if member.value.sql.isEmpty { continue }
-                pieces += argument(text) + member.value.sql + .text(", ")
-                text = member.value.after
-            } else {
-                pieces += argument(text)
-                text = ""
-                pieces += included(member, Self.arguments(head, member.value) + .text(", "))
-            }
+            if number > 0, number.isMultiple(of: Self.membersMax) { pieces += .text("concat(") }
+            pieces += included(member, member.arguments(after: number == 0 ? "{" : ",") + .text(", "))
         }
-        let depth = max(members.count - 1, 0) / Self.membersMax
-        return .text("concat(") + pieces
-            + .text(SQLName.literal(text + "}") + String(repeating: ")", count: depth + 1))
+        let calls = 1 + (members.count - 1) / Self.membersMax
+        return pieces + .text("'}'" + String(repeating: ")", count: calls))
     }
 
-    /// Returns an object of which a request may leave out any member.
+    /// Returns an object of which a request may leave out the first member.
     private mutating func optionalObject(_ members: [ObjectMember]) -> [Piece] {
-        let arguments = members.map { member in
-            included(member, Self.arguments(Self.head(of: member), member.value))
-        }
-        let groups = stride(from: 0, to: arguments.count, by: Self.membersMax).map { start -> [Piece] in
+        let arguments = members.map { included($0, $0.arguments(after: "")) }
+        let calls = stride(from: 0, to: arguments.count, by: Self.membersMax).map { start -> [Piece] in
             let group = Array(arguments[start..<min(start + Self.membersMax, arguments.count)])
             return [.wrapped("concat(", [.joined(group, separator: ", ',', ", empty: [])], ")")]
         }
-        return .text("concat('{', ") + [.joined(groups, separator: ", ',', ", empty: .text("''"))] + .text(", '}')")
+        return .text("concat('{', ") + [.joined(calls, separator: ", ',', ", empty: .text("''"))] + .text(", '}')")
     }
 
     private mutating func included(_ member: ObjectMember, _ pieces: [Piece]) -> [Piece] {
         member.inclusion.map { when($0, pieces) } ?? pieces
-    }
-
-    private static func head(of member: ObjectMember) -> String {
-        JSONValue.string(member.key).text + ":" + member.value.before
-    }
-
-    private static func arguments(_ head: String, _ value: JSONText) -> [Piece] {
-        let before = SQLName.literal(head)
-        if value.sql.isEmpty { return .text(before) }
-        return .text(before + ", ") + value.sql
-            + (value.after.isEmpty ? [] : .text(", " + SQLName.literal(value.after)))
     }
 }

@@ -11,8 +11,9 @@ import SchemaModel
 ///     query Q($id: UUID!) { novel(id: $id) { title remarks_on_novel { text } } }
 ///
 ///     SELECT concat('{"novel":', coalesce((SELECT concat('{"title":', coalesce(to_json(t1."title")::text, 'null'),
-///         ',"remarks_on_novel":', coalesce((SELECT '[' || string_agg(concat('{"text":', …, '}'), ',') || ']'
-///             FROM (SELECT t2.* FROM "remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 100) t2), '[]'),
+///         ',"remarks_on_novel":', coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (
+///             SELECT concat('{"text":', …) AS j FROM "remark" t2
+///             WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]'),
 ///         '}') FROM "novel" t1 WHERE t1."id" = $1::uuid), 'null'), '}') AS body
 extension TemplateBuilder {
     /// Renders `SELECT … AS body`, the JSON text of the root fields.

@@ -119,7 +119,7 @@ WITH w AS (DELETE FROM "remark" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT
 WITH w AS (DELETE FROM "remark" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
 
 -- null in an embedded query is left out
-SELECT concat('{"a":', coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (SELECT concat('{"stars":', coalesce(t1."stars"::text, 'null'), '}') AS j FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t1.*, tableoid AS "~table", ctid AS "~place" FROM "remark" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id") r), '[]'), ',"b":', coalesce((SELECT '[' || string_agg(concat('{"stars":', coalesce(t2."stars"::text, 'null'), '}'), ',') || ']' FROM (SELECT t2.* FROM "remark" t2 ORDER BY t2."id" LIMIT 1) t2), '[]'), '}') AS body
+SELECT concat('{"a":', coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (SELECT concat('{"stars":', coalesce(t1."stars"::text, 'null'), '}') AS j FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t1.*, tableoid AS "~table", ctid AS "~place" FROM "remark" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id") r), '[]'), ',"b":', coalesce((SELECT '[' || string_agg(r.j, ',') || ']' FROM (SELECT concat('{"stars":', coalesce(t2."stars"::text, 'null'), '}') AS j FROM "remark" t2 ORDER BY t2."id" LIMIT 1) r), '[]'), '}') AS body
 
 -- null in the filter of first
 DELETE FROM "remark" t1 WHERE (t1."id") = (SELECT t2."id" FROM "remark" t2 WHERE NULL::boolean ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING concat('{"id":', coalesce('"' || replace(t1."id"::text, '-', '') || '"', 'null'), '}')

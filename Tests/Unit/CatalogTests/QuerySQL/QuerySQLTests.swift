@@ -17,11 +17,8 @@ import Testing
         return String(sql.dropFirst(start.count).dropLast(end.count))
     }
 
-    /// A list of the rows of an alias.
-    private func list(_ object: String, _ rows: String, as alias: String) -> String {
-        "coalesce((SELECT '[' || string_agg(\(object), ',') || ']'"
-            + " FROM (SELECT \(alias).* FROM \(rows)) \(alias)), '[]')"
-    }
+    /// A list of objects.
+    private func list(_ object: String, _ rows: String) -> String { texts("SELECT \(object) AS j FROM \(rows)") }
 
     /// A list of texts that a `SELECT … AS j` yields.
     private func texts(_ rows: String) -> String {
@@ -70,7 +67,7 @@ import Testing
                 == #"'{"novels":', "#
                 + list(
                     #"concat('{"title":', \#(json(#"t1."title""#)), '}')"#,
-                    #""novel" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#, as: "t1")
+                    #""novel" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#)
                 + #", ',"seats":', "#
                 + texts(
                     #"SELECT concat('{"number":', \#(text(#"t2."number""#)), '}') AS j"#
@@ -126,7 +123,7 @@ import Testing
             #"concat('{"title":', \#(json(#"t3."title""#)), '}')"#, #""novel" t3 WHERE t2."novel_id" = t3."id""#)
         let remarks = list(
             #"concat('{"novel":', \#(novel), '}')"#,
-            #""remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 1"#, as: "t2")
+            #""remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 1"#)
         #expect(
             try body(
                 "query Q($id: UUID!) { novel(id: $id) { remarks_on_novel(limit: 1) { novel { title } } } }",
@@ -150,7 +147,7 @@ import Testing
                 + texts(
                     #"SELECT row_to_json(g.*)::text AS j FROM (SELECT count(*) AS "_count","#
                         + #" sum(t1."views")::text AS "views_sum", avg(t1."rating")::double precision AS "rating_avg","#
-                        + #" count(DISTINCT t1."genre") AS "genre_count" FROM "novel" t1 LIMIT 100) g"#))
+                        + #" count(DISTINCT t1."genre") AS "genre_count" FROM "novel" t1) g LIMIT 100"#))
     }
 
     @Test func multiplexedFormHasParametersAsArrays() throws {
