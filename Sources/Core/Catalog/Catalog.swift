@@ -57,7 +57,8 @@ package struct Catalog: Sendable {
             api: tables.adding(resolvers),
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
                 + project.resolvers.flatMap(\.identity),
-            options: options, automaticRefresh: project.automaticRefresh, sqlReads: project.sqlReads)
+            options: options, automaticRefresh: project.automaticRefresh, sqlReads: project.sqlReads,
+            sqlWrites: project.sqlWrites)
         let isEmpty = schema.tables.isEmpty && schema.views.isEmpty && !sink.hasErrors
         let parsed = project.connectors.map { compiler.parse($0, sink: &sink) }
         var connectors: [String: Connector] = [:]
@@ -75,16 +76,18 @@ package struct Catalog: Sendable {
         return Catalog(
             serviceID: project.serviceID, location: project.location, schema: schema,
             resolvers: resolvers, connectors: connectors,
-            warnings: project.warnings + sink.diagnostics, sqlReads: project.sqlReads, redactedNames: redacted)
+            warnings: project.warnings + sink.diagnostics, sqlReads: project.sqlReads, sqlWrites: project.sqlWrites,
+            redactedNames: redacted)
     }
 
     private init(
         serviceID: String, location: String, schema: Schema, resolvers: [ResolverSchema],
-        connectors: [String: Connector], warnings: [Diagnostic], sqlReads: SQLReads,
+        connectors: [String: Connector], warnings: [Diagnostic], sqlReads: SQLReads, sqlWrites: SQLWrites,
         redactedNames: Set<String>
     ) {
         self.redactedNames = redactedNames
         self.sqlReads = sqlReads
+        self.sqlWrites = sqlWrites
         self.serviceID = serviceID
         self.location = location
         self.schema = schema
@@ -130,13 +133,28 @@ package struct Catalog: Sendable {
     /// The project's knowledge of what native SQL and views read.
     package let sqlReads: SQLReads
 
+    /// The project's knowledge of what native SQL of mutations writes.
+    package let sqlWrites: SQLWrites
+
     /// The SQL texts that queries with automatic refreshes read, with these queries, sorted.
-    package var sqlTexts: [(text: String, readers: [OperationReference])] {
-        var readers: [String: [OperationReference]] = [:]
-        for query in connectors.values.flatMap(\.operations.values) where query.automaticSites != nil {
-            for text in query.readWriteSet.sqlTexts { readers[text, default: []].append(query.reference) }
+    package var sqlTexts: [(text: String, operations: [OperationReference])] {
+        texts { $0.automaticSites == nil ? [] : $0.readWriteSet.sqlTexts }
+    }
+
+    /// The SQL texts that mutations run, with these, sorted; none without a query that refreshes automatically.
+    package var sqlWriteTexts: [(text: String, operations: [OperationReference])] {
+        let isNeeded = connectors.values.contains { $0.operations.values.contains { $0.automaticSites != nil } }
+        return isNeeded ? texts(\.readWriteSet.sqlWriteTexts) : []
+    }
+
+    private func texts(
+        _ texts: (StoredOperation) -> Set<String>
+    ) -> [(text: String, operations: [OperationReference])] {
+        var operations: [String: [OperationReference]] = [:]
+        for operation in connectors.values.flatMap(\.operations.values) {
+            for text in texts(operation) { operations[text, default: []].append(operation.reference) }
         }
-        return readers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
+        return operations.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
     }
 
     /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, those

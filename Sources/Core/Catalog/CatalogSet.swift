@@ -56,11 +56,16 @@ package struct CatalogSet: Sendable {
     package let captured: CapturedReads?
 
     /// The queries of any version that refresh by themselves according to what a database says of SQL texts, with the
-    /// digests of the definitions that this follows from.
+    /// digests of the definitions that this follows from: of their own texts and, where events of mutations refresh
+    /// them, of what native SQL of any mutation writes.
     package var sqlDefinitions: [(query: OperationReference, definitions: [String: String])] {
-        members.flatMap { $0.catalog.connectors.values.flatMap(\.operations.values) }.compactMap { query in
-            guard query.automaticSites?.use == .refreshes, !query.readWriteSet.sqlReads.isEmpty else { return nil }
-            return (query.reference, query.readWriteSet.sqlReads.definitions)
+        let written = members.map(\.catalog.sqlWrites.definitions).filter { !$0.isEmpty }
+        let queries = members.flatMap { $0.catalog.connectors.values.flatMap(\.operations.values) }
+        return queries.flatMap { query -> [(query: OperationReference, definitions: [String: String])] in
+            guard let sites = query.automaticSites, sites.use == .refreshes else { return [] }
+            let read = query.readWriteSet.sqlReads
+            return (read.isEmpty ? [] : [read.definitions]).map { (query.reference, $0) }
+                + (sites.source == .mutations ? written : []).map { (query.reference, $0) }
         }
     }
 

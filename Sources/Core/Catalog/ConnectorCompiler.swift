@@ -39,6 +39,8 @@ struct ConnectorCompiler {
     let automaticRefresh: AutomaticRefresh
     /// The tables that native SQL and views read.
     var sqlReads = SQLReads.none
+    /// The tables that native SQL of mutations writes.
+    var sqlWrites = SQLWrites.none
 
     func parse(_ source: ConnectorSource, sink: inout DiagnosticSink) -> ParsedConnector {
         let errorsBefore = sink.count(of: .error)
@@ -55,7 +57,7 @@ struct ConnectorCompiler {
         result.known.isComplete = !sources.isIncomplete
         let compiler = OperationCompiler(
             api: api, connector: source.id, sources: sources, options: options,
-            includesEntityIDs: source.includesEntityIDs, sqlReads: sqlReads)
+            includesEntityIDs: source.includesEntityIDs, sqlReads: sqlReads, sqlWrites: sqlWrites)
         for operation in sources.operations {
             let compilation = compiler.compile(operation, sink: &sink)
             let name = operation.name.value

@@ -75,13 +75,16 @@ package struct ProjectArchive: Sendable {
         guard let automatic = Self.automaticRefresh(value["automaticRefresh"]) else {
             throw Failure(description: "the stored project has automatic refreshes of another format")
         }
-        guard let sqlReads = value["sqlReads"].map({ SQLReads(json: $0) }) ?? SQLReads.none else {
+        guard let sqlReads = value["sqlReads"].map({ SQLReads(json: $0) }) ?? SQLReads.none,
+            let sqlWrites = value["sqlWrites"].map({ SQLWrites(json: $0) }) ?? SQLWrites.none
+        else {
             throw Failure(description: "the stored project has findings about its SQL of another format")
         }
         var project = Project(
             serviceID: serviceID, location: location, schemaFiles: schema, resolvers: resolvers, connectors: sources,
             automaticRefresh: automatic)
         project.sqlReads = sqlReads
+        project.sqlWrites = sqlWrites
         self.init(project)
     }
 
@@ -122,6 +125,7 @@ package struct ProjectArchive: Sendable {
             object["automaticRefresh"] = .object(automatic)
         }
         if !project.sqlReads.isEmpty { object["sqlReads"] = project.sqlReads.json }
+        if !project.sqlWrites.isEmpty { object["sqlWrites"] = project.sqlWrites.json }
         return .object(object)
     }
 

@@ -137,6 +137,34 @@ struct ChangeSource: Sendable {
         return changes
     }
 
+    // MARK: Native SQL
+
+    /// Returns the changes of the rows that native SQL writes, and of those that follow them.
+    static func written(_ found: SQLWrites.Finding, _ schema: Schema) -> [ChangeSource] {
+        found.tables.flatMap { written -> [ChangeSource] in
+            guard let table = schema.tables.first(where: { $0.name == written.name }) else {
+                // Queries of which it is not known what they read may read it.
+                return [ChangeSource(table: written.name, before: [], after: [], changed: nil, isOfFollowers: true)]
+            }
+            var changes: [ChangeSource] = []
+            if written.inserts {
+                changes.append(
+                    ChangeSource(table: table.name, before: nil, after: [], changed: nil, isOfFollowers: true))
+            }
+            if written.deletes {
+                changes.append(
+                    ChangeSource(table: table.name, before: [], after: nil, changed: nil, isOfFollowers: true))
+            }
+            if written.hasUpdates {
+                changes.append(
+                    ChangeSource(
+                        table: table.name, before: [], after: [],
+                        changed: written.fieldsSet(of: table)?.sorted().map { SetField($0) }, isOfFollowers: true))
+            }
+            return changes
+        }
+    }
+
     // MARK: Parts
 
     private static func key(

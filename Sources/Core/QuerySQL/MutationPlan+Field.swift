@@ -85,7 +85,8 @@ extension MutationPlan {
             pieces = builder.deleteMany(table, filter, requirement, images)
         case .native(let native):
             pieces = builder.execute(native)
-            writesAnything = true
+            changes = native.writes.map { ChangeSource.written($0, schema) } ?? []
+            writesAnything = native.writes == nil
             if case .affectedCount = native.result { resultKind = .affectedCount }
         case .read(let fields):
             pieces = builder.read(fields)

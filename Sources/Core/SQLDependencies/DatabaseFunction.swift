@@ -70,6 +70,33 @@ package struct DatabaseFunction: Sendable {
         return readsState ? "the function \(signature) reads the state of the server" : nil
     }
 
+    /// Extensions whose volatile functions make values only.
+    private static let harmlessVolatileExtensions: Set<String> = ["pgcrypto", "uuid-ossp"]
+
+    /// Volatile functions of Postgres that neither write tables nor run SQL.
+    private static let harmlessVolatile: Set<String> = [
+        "clock_timestamp", "currval", "gen_random_uuid", "lastval", "nextval", "pg_advisory_xact_lock",
+        "pg_current_xact_id", "pg_notify", "random", "random_normal", "set_config", "setval", "timeofday",
+        "txid_current", "uuidv4", "uuidv7",
+    ]
+
+    /// Why a statement that uses it may write more than it says; nil if it cannot. Postgres lets a stable function call
+    /// a volatile one, which may write.
+    var writeRefusal: String? {
+        if isAggregate { return nil }
+        if isSystem {
+            if name.contains("_to_xml") { return "the function \(signature) reads tables by their names" }
+            if volatility != "v" || Self.harmlessVolatile.contains(name) { return nil }
+        } else {
+            if volatility == "i" { return nil }
+            let harmless = Self.harmlessExtensions.union(Self.harmlessVolatileExtensions)
+            if language == "c", let extensionName, harmless.contains(extensionName) { return nil }
+        }
+        return volatility == "v"
+            ? "the function \(signature) is volatile, so it may write"
+            : "the function \(signature) is not immutable, so it may call one that writes"
+    }
+
     var readsTime: Bool { isSystem && volatility == "s" && Self.clocks.contains(name) }
 
     /// Aggregates whose result is the same in whatever order the rows come.

@@ -1,4 +1,5 @@
-/// The relations, columns, functions and operators that a query uses, as the stored rule of a view of it says.
+/// The relations, columns, functions and operators that a statement uses, and what it writes itself, as the stored rule
+/// of a view, or the stored body of a function, says.
 ///
 /// Every kind of node must be known, so that a construct of a later version of Postgres is refused and not overlooked.
 /// Columns are those for which Postgres asks the privilege to select.
@@ -24,9 +25,21 @@ struct RuleFacts: Sendable {
     private(set) var refusal: String?
     /// Relations whose columns another node tells.
     private var mentioned: Set<UInt32> = []
+    /// The rows that it writes itself, by relation.
+    private(set) var writes: [UInt32: Write] = [:]
+    private let mayWrite: Bool
+
+    /// The writing of rows of one relation, as the privileges say that Postgres asks for.
+    struct Write: Sendable, Equatable {
+        var inserts = false
+        var deletes = false
+        /// The numbers of the columns that updates set. A row lock asks for the privilege to update and sets none.
+        var columns: Set<Int> = []
+    }
 
     /// - Parameter own: the view itself, which its rule mentions.
     init(_ rule: String, of own: UInt32) {
+        mayWrite = false
         guard let tree = try? RuleTree.parse(rule) else {
             refusal = "its rule in the database cannot be read"
             return
@@ -36,6 +49,18 @@ struct RuleFacts: Sendable {
         relations[own] = nil
         for relation in mentioned where relations[relation] == nil { relations[relation] = Columns(isWholeRow: true) }
         hasSingleRow = Self.subquery(of: tree).map(Self.isSingleRow) ?? false
+    }
+
+    /// - Parameter statement: the stored body of a function in SQL (`prosqlbody`), which may write, or an expression
+    ///   that belongs to a table.
+    init(statement: String) {
+        mayWrite = true
+        guard let tree = try? RuleTree.parse(statement) else {
+            refusal = "what the database made of it cannot be read"
+            return
+        }
+        visit(tree)
+        for relation in mentioned where relations[relation] == nil { relations[relation] = Columns(isWholeRow: true) }
     }
 
     private mutating func refuse(_ reason: String) { refusal = refusal ?? reason }
@@ -79,6 +104,12 @@ struct RuleFacts: Sendable {
         "NULLTEST", "OPEXPR", "PARAM", "RANGETBLFUNCTION", "RANGETBLREF", "RELABELTYPE", "ROW", "ROWCOMPARE",
         "ROWCOMPAREEXPR", "ROWEXPR", "ROWMARKCLAUSE", "SCALARARRAYOPEXPR", "SETOPERATIONSTMT", "SUBSCRIPTINGREF",
         "TABLEFUNC", "TARGETENTRY", "VAR", "WHEN", "WINDOWCLAUSE", "XMLEXPR",
+    ]
+
+    /// The same of statements that write, where the checks of all domains are judged.
+    private static let plainOfWrites: Set<String> = [
+        "COERCETODOMAIN", "COERCETODOMAINVALUE", "INFERENCEELEM", "MERGEACTION", "NEXTVALUEEXPR",
+        "ONCONFLICTEXPR", "RETURNINGEXPR", "RETURNINGOPTION", "SETTODEFAULT",
     ]
 
     private static let refusedNodes: [String: String] = [
@@ -135,13 +166,21 @@ struct RuleFacts: Sendable {
         case "WINDOWFUNC": dependsOnStoredOrder = true
         case "AGGREF": break
         default:
+            if mayWrite, Self.plainOfWrites.contains(node.name) { return }
             if let reason = Self.refusedNodes[node.name] { return refuse(reason) }
             if !Self.plain.contains(node.name) { refuse("it has \(node.name), which is not understood") }
         }
     }
 
     private mutating func noteQuery(_ query: Node) {
-        if query.word("commandType") != "1" || query.word("hasModifyingCTE") != "false" { refuse("it may write") }
+        if mayWrite {
+            // SELECT, UPDATE, INSERT, DELETE, MERGE
+            if !["1", "2", "3", "4", "5"].contains(query.word("commandType") ?? "") {
+                refuse("it is another statement")
+            }
+        } else if query.word("commandType") != "1" || query.word("hasModifyingCTE") != "false" {
+            refuse("it may write")
+        }
         if query.isGiven("limitCount") || query.isGiven("limitOffset") || query.word("hasDistinctOn") != "false" {
             dependsOnStoredOrder = true
         }
@@ -152,6 +191,7 @@ struct RuleFacts: Sendable {
         guard let relation = UInt32(word) else { return refuse("its rule in the database cannot be read") }
         if relation == 0 { return }
         mentioned.insert(relation)
+        noteWrite(of: relation, entry)
         guard let columns = entry.values("selectedCols").first else { return }
         guard let bits = columns.numbers(of: "b") else { return refuse("its rule in the database cannot be read") }
         var used = relations[relation] ?? Columns()
@@ -161,6 +201,22 @@ struct RuleFacts: Sendable {
             if number > 0 { used.numbers.insert(number) } else { used.isWholeRow = true }
         }
         relations[relation] = used
+    }
+
+    private mutating func noteWrite(of relation: UInt32, _ entry: Node) {
+        guard mayWrite, let privileges = entry.word("requiredPerms").flatMap({ Int($0) }) else { return }
+        let (inserts, updates, deletes) = (privileges & 1 != 0, privileges & 4 != 0, privileges & 8 != 0)
+        var write = writes[relation] ?? Write()
+        write.inserts = write.inserts || inserts
+        write.deletes = write.deletes || deletes
+        if updates {
+            guard let bits = entry.values("updatedCols").first?.numbers(of: "b") else {
+                return refuse("what the database made of it cannot be read")
+            }
+            // See `noteRelation`.
+            write.columns.formUnion(bits.map { $0 - 7 })
+        }
+        if write != Write() { writes[relation] = write }
     }
 
     private mutating func take(_ values: [RuleTree], into place: WritableKeyPath<RuleFacts, Set<UInt32>>) {

@@ -71,7 +71,8 @@ package final class DeploymentWatch: Sendable {
         let served = watch.catalogs.set.current.version
         // A deployment says what the database says of the folder's SQL.
         var project = folder.project
-        project.sqlReads = watch.catalogs.set.current.catalog.sqlReads
+        let current = watch.catalogs.set.current.catalog
+        (project.sqlReads, project.sqlWrites) = (current.sqlReads, current.sqlWrites)
         if served != ProjectArchive(project).version {
             logger.notice(
                 "the folder differs from the deployed version",

@@ -65,8 +65,12 @@ package struct HotReload: Sendable {
         let store = DeploymentStore(pool: database.pool)
         let archive = ProjectArchive(project)
         let active = try await store.history().lastActive
-        // Without a deployment, nodes serve the folder, which does not say what its SQL reads.
-        if let active { if active.version == archive.version { return } } else if project.sqlReads.isEmpty { return }
+        if let active {
+            if active.version == archive.version { return }
+        } else if project.sqlReads.isEmpty, project.sqlWrites.isEmpty {
+            // Nodes serve the folder, which does not say what its SQL reads and writes.
+            return
+        }
         try await store.withdrawAnnounced()
         _ = try await store.activate(try await store.announce(archive, by: user))
     }

@@ -130,7 +130,9 @@ package final class QueryExecutor: Sendable {
         guard case .result(let result) = outcome else { return outcome }
         do throws(RequestError) {
             let shown = try finish(result, operation, item.variables, item.auth, nowMs)
-            return shown.digest == item.knownDigest ? .unchanged : .result(shown)
+            // A reduced result may hide that other rows were read.
+            let tellsOtherRows = shown.rowsRead != nil && shown.digest != result.digest
+            return shown.digest == item.knownDigest && !tellsOtherRows ? .unchanged : .result(shown)
         } catch {
             return .failed(error)
         }

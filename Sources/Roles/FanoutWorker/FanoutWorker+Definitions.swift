@@ -7,10 +7,12 @@ import RoleMachines
 
 /// Comparing the definitions that queries with SQL depend on.
 extension FanoutWorker {
-    /// Views and functions can change in the database without a deployment. Until one says what they read now, their
-    /// queries run at each comparison.
+    /// Definitions can change in the database without a deployment. Until one says what SQL texts read and write now,
+    /// the queries concerned run at each comparison, and once more after the last difference: it may have ended later
+    /// than a change that no event covers.
     func keepComparingDefinitions() async {
         var reported: [String] = []
+        var concernedBefore: Set<OperationReference> = []
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(settings.definitionsMs))
             if Task.isCancelled { return }
@@ -29,8 +31,10 @@ extension FanoutWorker {
                 changed.formUnion(found)
                 concerned.insert(query)
             }
-            if !concerned.isEmpty { definitionsChanged(concerned) }
-            let names = changed.map(SQLDefinitions.name).sorted()
+            let due = concerned.union(concernedBefore)
+            if !due.isEmpty { definitionsChanged(due) }
+            concernedBefore = concerned
+            let names = SQLDefinitions.names(of: changed)
             if names != reported, !names.isEmpty {
                 logger.warning(
                     "definitions changed in the database: queries that rely on them run at intervals; deploy again",

@@ -15,12 +15,14 @@ enum DeployedDefinitions {
             """
         ).rows.first?.string(0)
         guard let stored, let archive = try? ProjectArchive(parsing: stored) else { return [] }
-        return try await SQLDefinitions.changed(since: archive.project.sqlReads.definitions, pool).map { key in
+        let known = archive.project.sqlReads.definitions
+            .merging(archive.project.sqlWrites.definitions, uniquingKeysWith: SQLDigests.common)
+        return SQLDefinitions.names(of: try await SQLDefinitions.changed(since: known, pool)).map { name in
             Diagnostic(
                 severity: .warning, rule: .refreshSQL,
-                message: "\(SQLDefinitions.name(of: key)) changed after the deployment that relies on its definition",
+                message: "\(name) changed after the deployment that relies on its definition",
                 file: "(project)", line: 0, column: 0,
-                help: "deploy again; until then its queries refresh at intervals (worker.definitionsMs)")
+                help: "deploy again; until then queries that rely on it refresh at intervals (worker.definitionsMs)")
         }
     }
 }

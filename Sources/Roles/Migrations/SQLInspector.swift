@@ -5,39 +5,117 @@ import SQLDependencies
 package import SchemaModel
 
 /// Asks Postgres what SQL texts read: in a transaction that is rolled back, each becomes a temporary view, whose stored
-/// rule names relations, columns and functions. No text is run.
+/// rule names relations, columns and functions. A mutation's text becomes the body of a temporary function. No text is
+/// run.
 package enum SQLInspector {
+    package struct Findings: Sendable {
+        package var reads = SQLReads.none
+        /// Why the other texts of queries may read anything, as part of a sentence.
+        package var readRefusals: [String: String] = [:]
+        package var writes = SQLWrites.none
+        /// Why the other texts of mutations may write anything, as part of a sentence.
+        package var writeRefusals: [String: String] = [:]
+    }
+
     /// A table that somebody holds for longer leaves its texts unknown.
     private static let lockTimeoutMs = 3_000
 
-    /// - Returns: the findings, and for each other text why it may read anything.
+    /// - Parameters:
+    ///   - texts: those of queries and views.
+    ///   - written: those of mutations.
     /// - Throws: `PostgresError` unless it concerns one text only.
     package static func inspect(
-        _ texts: [String], _ schema: Schema, _ pool: PostgresPool
-    ) async throws -> (reads: SQLReads, refusals: [String: String]) {
-        if texts.isEmpty { return (.none, [:]) }
+        _ texts: [String], written: [String] = [], _ schema: Schema, _ pool: PostgresPool
+    ) async throws -> Findings {
+        if texts.isEmpty, written.isEmpty { return Findings() }
         return try await pool.withSession { session in
             try await session.begin()
             try await session.script("SET LOCAL lock_timeout = \(lockTimeoutMs)")
-            var reads = SQLReads.none
-            var refusals: [String: String] = [:]
+            var findings = Findings()
             for text in texts {
-                try await session.savepoint("text")
-                let outcome: TextInspection.Outcome
-                do throws(PostgresError) {
-                    outcome = try await inspect(text, schema, session)
-                } catch {
-                    guard case .server = error.code else { throw error }
-                    outcome = .refused("Postgres makes no view of it: \(error.message)")
+                let found = try await outcome(session) { () async throws(PostgresError) in
+                    try await inspect(text, schema, session)
                 }
-                try await session.rollback(to: "text")
-                switch outcome {
-                case .found(let finding): reads.add(finding, of: text)
-                case .refused(let reason): refusals[text] = reason
+                switch found {
+                case .success(.found(let finding)): findings.reads.add(finding, of: text)
+                case .success(.refused(let reason)): findings.readRefusals[text] = reason
+                case .failure(let error): findings.readRefusals[text] = "Postgres makes no view of it: \(error.message)"
+                }
+            }
+            let common = try await common(session)
+            for text in written {
+                let found = try await outcome(session) { () async throws(PostgresError) in
+                    try await inspectWrites(text, common, session)
+                }
+                switch found {
+                case .success(.found(let finding)): findings.writes.add(finding, of: text)
+                case .success(.refused(let reason)): findings.writeRefusals[text] = reason
+                case .failure(let error):
+                    findings.writeRefusals[text] = "Postgres makes no function of it: \(error.message)"
                 }
             }
             try await session.rollback()
-            return (reads, refusals)
+            return findings
+        }
+    }
+
+    /// Inspects in a transaction of which nothing remains.
+    /// - Returns: a failure if the server refuses the text.
+    /// - Throws: other errors.
+    private static func outcome<Outcome>(
+        _ session: PostgresSession, _ inspect: () async throws(PostgresError) -> Outcome
+    ) async throws(PostgresError) -> Result<Outcome, PostgresError> {
+        try await session.savepoint("text")
+        let outcome: Result<Outcome, PostgresError>
+        do throws(PostgresError) {
+            outcome = .success(try await inspect())
+        } catch {
+            guard case .server = error.code else { throw error }
+            outcome = .failure(error)
+        }
+        try await session.rollback(to: "text")
+        return outcome
+    }
+
+    private static func common(_ session: PostgresSession) async throws(PostgresError) -> WriteInspection.Common {
+        let row = try await session.execute(
+            Statement(
+                """
+                SELECT to_json(ARRAY(\(SQLDefinitions.domainChecks)))::text,
+                    to_json(ARRAY(\(SQLDefinitions.castFunctions)))::text, \(SQLDefinitions.commonDigest)
+                """), []
+        ).rows.first
+        func strings(_ column: Int) -> [String] {
+            let list: JSONValue? = row?.string(column).flatMap { try? JSONParser.parse(Array($0.utf8)) }
+            return (list?.arrayValue ?? []).compactMap(\.stringValue)
+        }
+        return WriteInspection.Common(
+            expressions: strings(0), functions: Set(strings(1).compactMap { UInt32($0) }),
+            definition: (SQLDefinitions.commonKey, row?.string(2) ?? ""))
+    }
+
+    private static func inspectWrites(
+        _ text: String, _ common: WriteInspection.Common, _ session: PostgresSession
+    ) async throws(PostgresError) -> WriteInspection.Outcome {
+        // Postgres stores such a body parsed, and one in a string as text.
+        _ = try await session.execute(
+            Statement(
+                "CREATE FUNCTION pg_temp.freshet_text() RETURNS void LANGUAGE sql BEGIN ATOMIC \(text)\n; END"), [])
+        let row = try await session.execute(
+            """
+            SELECT prosqlbody::text FROM pg_proc
+            WHERE proname = 'freshet_text' AND pronamespace = pg_my_temp_schema()
+            """
+        ).rows.first
+        guard let body = row?.string(0) else { return .refused("Postgres tells no body of a function of it") }
+        var inspection = WriteInspection(body: body, common)
+        while true {
+            switch inspection.question {
+            case .finished(let outcome): return outcome
+            case .relations(let numbers): inspection.relationsRead(try await relations(numbers, session))
+            case .functions(let functions, let operators):
+                inspection.functionsRead(try await self.functions(functions, operators, session))
+            }
         }
     }
 
@@ -83,7 +161,12 @@ package enum SQLInspector {
                         SELECT ev_action::text FROM pg_rewrite WHERE ev_class = c.oid AND ev_type = '1') END,
                     (SELECT json_agg(json_build_array(attnum, attname, attgenerated <> ''))
                         FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped)::text,
-                    \(SQLDefinitions.relationKey), \(SQLDefinitions.relationDigest)
+                    \(SQLDefinitions.relationKey), \(SQLDefinitions.relationDigest),
+                    c.relhasrules, to_json(ARRAY(\(SQLDefinitions.expressions)))::text,
+                    (SELECT json_agg(json_build_array(conrelid::bigint, conkey, confkey, confdeltype, confupdtype))
+                        FROM pg_constraint WHERE confrelid = c.oid AND contype = 'f')::text,
+                    \(SQLDefinitions.writingKey), \(SQLDefinitions.writingDigest),
+                    EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid)
                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY($1::oid[])
                 """), [array(numbers)]
         ).rows
@@ -95,9 +178,36 @@ package enum SQLInspector {
                 isTemporary: row.bool(4) ?? true, hasRowSecurity: row.bool(5) ?? true,
                 isPartition: row.bool(6) ?? true, hasChildren: row.bool(7) ?? true,
                 columns: columns(row.string(9) ?? ""), rule: row.string(8),
-                definition: (row.string(10) ?? "", row.string(11) ?? ""))
+                definition: (row.string(10) ?? "", row.string(11) ?? ""), writing: writing(row))
         }
         return found
+    }
+
+    /// - Returns: nil if an answer is not understood.
+    private static func writing(_ row: Row) -> DatabaseRelation.Writing? {
+        func list(_ column: Int) -> [JSONValue]? {
+            guard let text = row.string(column) else { return [] }
+            return (try? JSONParser.parse(Array(text.utf8)))?.arrayValue
+        }
+        func numbers(_ value: JSONValue) -> [Int] { (value.arrayValue ?? []).compactMap(\.intValue).map { Int($0) } }
+        guard let expressions = list(13)?.map(\.stringValue), !expressions.contains(nil), let keys = list(14),
+            let key = row.string(15), let digest = row.string(16)
+        else { return nil }
+        var references: [DatabaseRelation.Reference] = []
+        for item in keys {
+            guard let parts = item.arrayValue, parts.count == 5,
+                let child = parts[0].intValue.flatMap({ UInt32(exactly: $0) }),
+                let onDelete = parts[3].stringValue.flatMap(DatabaseRelation.Action.init),
+                let onUpdate = parts[4].stringValue.flatMap(DatabaseRelation.Action.init)
+            else { return nil }
+            references.append(
+                DatabaseRelation.Reference(
+                    child: child, childColumns: numbers(parts[1]), columns: numbers(parts[2]), onDelete: onDelete,
+                    onUpdate: onUpdate))
+        }
+        return DatabaseRelation.Writing(
+            hasRules: row.bool(12) ?? true, hasParents: row.bool(17) ?? true,
+            expressions: expressions.compactMap { $0 }, references: references, definition: (key, digest))
     }
 
     private static func columns(_ text: String) -> [Int: DatabaseRelation.Column] {

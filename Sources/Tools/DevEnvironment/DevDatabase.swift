@@ -8,7 +8,7 @@ package import SchemaModel
 
 extension SchemaDatabase {
     /// Prepares a private server for a project: migrates the schema, makes the folder current and, once, loads the
-    /// seed. Asks it what the project's SQL reads. Opens and closes the pool.
+    /// seed. Asks it what the project's SQL reads and writes. Opens and closes the pool.
     /// - Parameter report: receives a line for each change.
     /// - Returns: the project with what the database says of it, and the id of a lot for examples, if it is the sample.
     package func prepare(

@@ -118,7 +118,11 @@ extension Language {
                     case .aRowLess: read.shown = read.shown.map { RowHashes($0.all.dropFirst()) }
                     case .rowsOfAnother: read.shown = read.shown.map { RowHashes($0.all.map { $0 &+ 1 }) }
                     case .anEarlierEnd:
-                        read.last = read.last.map { if case .int(let number) = $0 { .int(number / 2) } else { $0 } }
+                        for list in read.lists.indices {
+                            read.lists[list].last = read.lists[list].last.map {
+                                if case .int(let number) = $0 { .int(number / 2) } else { $0 }
+                            }
+                        }
                     }
                     return read
                 }

@@ -188,9 +188,9 @@ extension Language {
         @Test func everyTextIsFoundOrRefused() async throws {
             let schema = try Self.catalog().schema
             try await LanguageServer.withOwnDatabase(fill: Self.fill) { pool in
-                let (reads, refusals) = try await SQLInspector.inspect(Self.texts.map(\.sql), schema, pool)
+                let findings = try await SQLInspector.inspect(Self.texts.map(\.sql), schema, pool)
                 for (sql, expected) in Self.texts {
-                    let found = Self.text(reads[sql], refusals[sql])
+                    let found = Self.text(findings.reads[sql], findings.readRefusals[sql])
                     #expect(found == expected || found.hasPrefix(expected + ":"), "\(sql)")
                 }
                 // Nothing remains.
@@ -203,13 +203,13 @@ extension Language {
             let schema = try Self.catalog().schema
             try await LanguageServer.withOwnDatabase(fill: Self.fill) { pool in
                 let text = "SELECT plus(lot_id) FROM totals"
-                let (reads, _) = try await SQLInspector.inspect([text], schema, pool)
-                let known = try #require(reads[text]?.definitions)
-                let names = known.keys.map(SQLDefinitions.name).sorted()
+                let findings = try await SQLInspector.inspect([text], schema, pool)
+                let known = try #require(findings.reads[text]?.definitions)
+                let names = SQLDefinitions.names(of: known.keys)
                 #expect(names == ["public.bid", "public.plus(integer)", "public.totals"])
                 func changed(_ sql: String) async throws -> [String] {
                     try await pool.script(sql)
-                    return try await SQLDefinitions.changed(since: known, pool).map(SQLDefinitions.name).sorted()
+                    return SQLDefinitions.names(of: try await SQLDefinitions.changed(since: known, pool))
                 }
                 #expect(try await changed("ANALYZE bid; INSERT INTO owner VALUES (1, 'a')") == [])
                 #expect(try await changed("ALTER TABLE bid ADD further int") == [])
@@ -245,9 +245,10 @@ extension Language {
                 let other = LanguageServer.pool(
                     running.server.connectionString(database: name) + " user=plain_\(name)")
                 try await other.start()
-                let (reads, refusals) = try await SQLInspector.inspect(["SELECT id FROM owner"], schema, other)
+                let findings = try await SQLInspector.inspect(["SELECT id FROM owner"], schema, other)
                 await other.stop()
-                #expect(reads.isEmpty)
+                #expect(findings.reads.isEmpty)
+                let refusals = findings.readRefusals
                 #expect(refusals.values.first?.contains("permission denied") == true, "\(refusals)")
             }
         }

@@ -28,15 +28,32 @@ package struct RowsRead: Sendable, Hashable {
     package var bound: RowHashes?
     /// The primary keys of the rows that the result shows; nil for a site whose rows it does not show one by one.
     package var shown: RowHashes?
-    /// The number of objects that show rows.
-    package var count = 0
-    /// The last shown row's values of the fields by which the list is ordered; empty without such fields.
-    package var last: [JSONValue] = []
+    /// The lists of the rows: one at the root, or one for each object that encloses one, also without rows. Empty if
+    /// they are more than `listsMax`, or nothing is compared with their ends.
+    package var lists: [List] = []
 
-    package init(bound: RowHashes? = nil, shown: RowHashes? = nil, count: Int = 0, last: [JSONValue] = []) {
+    /// The most nested lists whose ends a result tells.
+    package static let listsMax = 1_000
+
+    /// One list of a result.
+    package struct List: Sendable, Hashable {
+        /// The hash of the bound field's value in its rows; nil for a site without one.
+        package let bound: UInt32?
+        /// The number of rows that it shows.
+        package let count: Int
+        /// The last shown row's values of the fields by which the list is ordered; empty without rows.
+        package var last: [JSONValue]
+
+        package init(bound: UInt32? = nil, count: Int, last: [JSONValue]) {
+            self.bound = bound
+            self.count = count
+            self.last = last
+        }
+    }
+
+    package init(bound: RowHashes? = nil, shown: RowHashes? = nil, lists: [List] = []) {
         self.bound = bound
         self.shown = shown
-        self.count = count
-        self.last = last
+        self.lists = lists
     }
 }

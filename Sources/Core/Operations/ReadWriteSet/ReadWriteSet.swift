@@ -56,6 +56,8 @@ package struct ReadWriteSet: Sendable {
     package internal(set) var sites = ReadSites()
     /// The SQL texts of native SQL and views that a query reads, with `NULL::type` in place of parameters.
     package internal(set) var sqlTexts: Set<String> = []
+    /// The SQL texts of native SQL that a mutation runs, with `NULL::type` in place of parameters.
+    package internal(set) var sqlWriteTexts: Set<String> = []
     /// The tables that these read, as far as they are known.
     package internal(set) var sqlReads = SQLReads.none
 

@@ -132,4 +132,20 @@ extension ReadWriteSetBuilder {
         if case .relativeVariable = operand.source { result.readsTime = true }
         if operand.source.programs.contains(where: \.readsRequestTime) { result.readsTime = true }
     }
+
+    // MARK: Sources
+
+    /// Returns the value's name in a refresh condition; nil if it has none, or if the value may be missing.
+    func source(_ operand: Operand, isOptional: Bool = false) -> String? {
+        guard operand.pattern == nil else { return nil }
+        switch operand.source {
+        case .variable(let name, let path):
+            return isOptional || requiredVariables.contains(name)
+                ? (["variables", name] + path).joined(separator: ".") : nil
+        case .expression(let program):
+            let text = program.text.filter { !$0.isWhitespace }
+            return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
+        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .object, .embedding: return nil
+        }
+    }
 }

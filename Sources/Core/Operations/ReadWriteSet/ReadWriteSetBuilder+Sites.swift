@@ -167,14 +167,19 @@ extension ReadWriteSetBuilder {
         return Deciding(all: fixed.union(given), fixed: fixed)
     }
 
-    /// Returns the window of a list at the root. One without order and limits comes in the order of storage.
+    /// Returns the window of a list. One without order and limits comes in the order of storage. Nested ones without
+    /// limits are seldom full, and would carry the values of their order in vain.
     func window(of list: RowList, at path: [String]?) -> ReadSite.Window? {
         let arguments = list.arguments
-        guard path?.count == 1, !arguments.order.isEmpty || arguments.isPaged else { return nil }
-        return window(arguments.order, limit: arguments.limit, of: list.source.table)
+        guard arguments.isPaged || !arguments.order.isEmpty && path?.count == 1 else { return nil }
+        return window(arguments.order, limit: arguments.limit, filter: arguments.filter, of: list.source.table)
     }
 
-    func window(_ order: [OrderTerm], limit: Bound, of table: Table) -> ReadSite.Window? {
+    func window(_ order: [OrderTerm], limit: Bound, filter: Filter, of table: Table) -> ReadSite.Window? {
+        // Rows that the filter excludes as time passes leave the list, and others come up.
+        var reads = ReadWriteSetBuilder(schema: schema, requiredVariables: [])
+        reads.add(filter, of: table)
+        if reads.result.readsTime || reads.result.isPartial { return nil }
         var terms: [ReadSite.Window.Term] = []
         func finish() -> ReadSite.Window? { terms.isEmpty ? nil : ReadSite.Window(order: terms, limit: limit) }
         for term in order {

@@ -1,4 +1,16 @@
-import SchemaModel
+package import SchemaModel
+
+extension SQLWrites.Table {
+    package var hasUpdates: Bool { updates != .none }
+
+    /// The fields that updates may set; nil if they may be any. A column that is none of the type's may be a field of a
+    /// later version of the project.
+    package func fieldsSet(of table: Table) -> Set<String>? {
+        guard case .columns(let names) = updates else { return nil }
+        let fields = names.map { name in table.columns.first { $0.name == name }?.field }
+        return fields.contains(nil) ? nil : Set(fields.compactMap { $0 })
+    }
+}
 
 extension ReadWriteSetBuilder {
     mutating func add(_ fields: [MutationField]) {
@@ -31,15 +43,28 @@ extension ReadWriteSetBuilder {
         case .deleteMany(let table, let filter, _):
             delete(table, names(equal(filter)))
             add(filter, of: table)
-        case .native:
-            result.isPartial = true
-            result.mayWriteAnything = true
+        case .native(let native):
+            result.sqlWriteTexts.insert(native.textWithNulls)
+            guard let found = native.writes else {
+                result.isPartial = true
+                result.mayWriteAnything = true
+                return
+            }
+            for table in found.tables { write(table) }
         case .remote: result.isPartial = true
         case .read(let fields):
             add(fields)
             if fields.hasNativeSQL { result.mayWriteAnything = true }
         case .typeName: break
         }
+    }
+
+    private mutating func write(_ written: SQLWrites.Table) {
+        let table = schema.tables.first { $0.name == written.name }
+        let isUpdate = !written.inserts && !written.deletes
+        let fields = isUpdate ? table.flatMap { written.fieldsSet(of: $0) } : nil
+        result.writes.append(
+            ReadWriteSet.Write(table: written.name, known: [:], fields: fields, isCascade: false))
     }
 
     private mutating func write(

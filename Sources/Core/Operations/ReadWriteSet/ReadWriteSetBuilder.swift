@@ -58,7 +58,7 @@ struct ReadWriteSetBuilder {
             read(lookup.table, equal, [], .lookup)
         case .first(let filter, let order):
             equal = self.equal(filter)
-            let window = window(order, limit: .constant(1), of: lookup.table)
+            let window = window(order, limit: .constant(1), filter: filter, of: lookup.table)
             read(
                 lookup.table, equal, searched(filter), .single, members: members(filter),
                 filter: RowFilter(filter, isGuarded: true), fieldsTold: RowFilter.fieldsTold(filter),
@@ -108,7 +108,7 @@ struct ReadWriteSetBuilder {
             searched = relation.reference.localFields
             read(
                 relation.child, equal, searched, .list, binding, members: members, filter: told,
-                fieldsTold: fieldsTold, shown: shown(searched))
+                fieldsTold: fieldsTold, shown: shown(searched, window(of: list, at: path)))
             known = equal
         case .manyToMany(let relation):
             read(
@@ -164,12 +164,16 @@ struct ReadWriteSetBuilder {
         _ kind: ObjectField.Kind, in table: Table, _ known: [String: FixedValue], _ key: String, at path: [String]?
     ) {
         let inner = path.map { $0 + [key] }
-        /// The first pair of fields whose values can be compared binds the rows; others only make them fewer.
-        func binding(_ child: Table, _ fields: [String], to sources: [String]) -> ReadSite.Binding? {
+        /// The first pair of fields whose values can be compared, and that is not known already, binds the rows; others
+        /// only make them fewer.
+        func binding(
+            _ child: Table, _ fields: [String], to sources: [String], besides known: [String: FixedValue]
+        ) -> ReadSite.Binding? {
             guard let path, child.view == nil, table.view == nil else { return nil }
-            let pair = zip(fields, sources).first {
+            let pairs = zip(fields, sources).filter {
                 child.column(ofField: $0)?.isComparable == true && table.column(ofField: $1)?.isComparable == true
             }
+            let pair = pairs.first { known[$0.0] == nil } ?? pairs.first
             return pair.map { ReadSite.Binding(field: $0, path: path, source: $1) }
         }
         switch kind {
@@ -180,14 +184,14 @@ struct ReadWriteSetBuilder {
         case .reference(let reference, let object):
             note(reference, of: table, to: object.table)
             let equal = Self.carried(known, from: reference.localFields, to: reference.targetFields)
-            let bound = binding(object.table, reference.targetFields, to: reference.localFields)
+            let bound = binding(object.table, reference.targetFields, to: reference.localFields, besides: equal)
             read(object.table, equal, [], .single, bound)
             add(object, known: equal, at: inner)
         case .single(let relation, let object):
             let reference = relation.reference
             note(reference, of: relation.child, to: table)
             let equal = Self.carried(known, from: reference.targetFields, to: reference.localFields)
-            let bound = binding(relation.child, reference.localFields, to: reference.targetFields)
+            let bound = binding(relation.child, reference.localFields, to: reference.targetFields, besides: equal)
             let deciding = Deciding(reference.localFields + relation.child.key)
             read(relation.child, equal, [], .single, bound, shown: shown(relation.child, deciding, nil, at: inner))
             add(object, known: equal, at: inner)
@@ -201,7 +205,7 @@ struct ReadWriteSetBuilder {
             if let reference { note(reference, of: list.source.argumentTable, to: table) }
             let enclosing = reference.map { Self.carried(known, from: $0.targetFields, to: $0.localFields) } ?? [:]
             let bound = reference.flatMap {
-                binding(list.source.argumentTable, $0.localFields, to: $0.targetFields)
+                binding(list.source.argumentTable, $0.localFields, to: $0.targetFields, besides: enclosing)
             }
             add(list, enclosing: enclosing, bound, at: inner)
         }
@@ -260,22 +264,6 @@ struct ReadWriteSetBuilder {
 
     mutating func note(_ aggregate: Aggregate, of table: Table) {
         if case .function(_, let column, _) = aggregate { note([column.field], of: table) }
-    }
-
-    // MARK: Sources
-
-    /// Returns the value's name in a refresh condition; nil if it has none, or if the value may be missing.
-    func source(_ operand: Operand, isOptional: Bool = false) -> String? {
-        guard operand.pattern == nil else { return nil }
-        switch operand.source {
-        case .variable(let name, let path):
-            return isOptional || requiredVariables.contains(name)
-                ? (["variables", name] + path).joined(separator: ".") : nil
-        case .expression(let program):
-            let text = program.text.filter { !$0.isWhitespace }
-            return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
-        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .object, .embedding: return nil
-        }
     }
 }
 

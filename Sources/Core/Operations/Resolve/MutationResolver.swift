@@ -48,7 +48,9 @@ extension OperationScope {
             return manyFilter(field, arguments, table).map { .deleteMany(table, $0.0, $0.1) }
         case .execute(let result):
             refuseSelection(field, of: result == .affectedCount ? "Int, the number of rows" : "JSON of any form")
-            return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
+            guard var native = nativeSQL(field, result: result, isMutation: true) else { return nil }
+            native.writes = context.sqlWrites[native.textWithNulls]
+            return .native(native)
         case .query: return read(field)
         case .remote(let definition, let resolver): return remoteWrite(field, definition, resolver)
         }

@@ -23,12 +23,15 @@ package struct OperationCompiler {
     package let includesEntityIDs: Bool
     /// The tables that native SQL and views read.
     package let sqlReads: SQLReads
+    /// The tables that native SQL of mutations writes.
+    package let sqlWrites: SQLWrites
 
     package init(
         api: GeneratedAPI, connector: String, sources: ConnectorSources, options: CatalogOptions,
-        includesEntityIDs: Bool, sqlReads: SQLReads
+        includesEntityIDs: Bool, sqlReads: SQLReads, sqlWrites: SQLWrites
     ) {
         self.sqlReads = sqlReads
+        self.sqlWrites = sqlWrites
         self.api = api
         self.connector = connector
         self.sources = sources
@@ -39,7 +42,8 @@ package struct OperationCompiler {
     /// Compiles one operation and reports its problems to `sink`.
     package func compile(_ operation: ConnectorSources.Operation, sink: inout DiagnosticSink) -> OperationCompilation {
         let context = OperationContext(
-            api: api, connector: connector, options: options, sources: sources, operation: operation)
+            api: api, connector: connector, options: options, sources: sources, operation: operation,
+            sqlWrites: sqlWrites)
         let resolved = OperationScope.resolve(context, sink: &sink)
         return OperationCompilation(
             tree: tree(of: resolved, context), triggerTargets: resolved.triggerTargets,

@@ -14,11 +14,14 @@ struct OperationContext {
     let mayLackFragments: Bool
     /// All declared variables, including those with an unusable type.
     let declaredNames: Set<String>
+    /// The tables that native SQL of mutations writes.
+    let sqlWrites: SQLWrites
 
     init(
         api: GeneratedAPI, connector: String, options: CatalogOptions, sources: ConnectorSources,
-        operation: ConnectorSources.Operation
+        operation: ConnectorSources.Operation, sqlWrites: SQLWrites
     ) {
+        self.sqlWrites = sqlWrites
         self.api = api
         self.connector = connector
         self.options = options

@@ -19,8 +19,17 @@ extension RowsTree {
         private struct Site {
             var bound: Set<UInt32>?
             var shown: Set<UInt32>?
+            /// The rows of the list that is being read, and the places of the last row's values.
             var count = 0
             var last: [Range<Int>] = []
+            /// One for each enclosing object so far; nil for a site without enclosing objects or without a window.
+            var lists: [List]?
+        }
+
+        private struct List {
+            let bound: UInt32?
+            let count: Int
+            let last: [Range<Int>]
         }
 
         private var scanner: JSONTextScanner
@@ -41,10 +50,20 @@ extension RowsTree {
             body.append(contentsOf: scanner.text(copied..<scanner.bytes.count))
             let rows = sites.map { site in
                 RowsRead(
-                    bound: site.bound.map(RowHashes.init), shown: site.shown.map(RowHashes.init), count: site.count,
-                    last: site.last.map { (try? JSONParser.parse(Array(scanner.text($0)))) ?? .null })
+                    bound: site.bound.map(RowHashes.init), shown: site.shown.map(RowHashes.init),
+                    lists: lists(of: site))
             }
             return (body, rows)
+        }
+
+        private func lists(of site: Site) -> [RowsRead.List] {
+            let lists = site.lists ?? (site.shown == nil ? [] : [List(bound: nil, count: site.count, last: site.last)])
+            if lists.count > RowsRead.listsMax { return [] }
+            return lists.map { RowsRead.List(bound: $0.bound, count: $0.count, last: $0.last.map(value)) }
+        }
+
+        private func value(_ place: Range<Int>) -> JSONValue {
+            (try? JSONParser.parse(Array(scanner.text(place)))) ?? .null
         }
 
         mutating func value(_ tree: RowsTree) {
@@ -58,6 +77,7 @@ extension RowsTree {
                 switch use {
                 case .bound: if sites[site].bound == nil { sites[site].bound = [] }
                 case .shown: if sites[site].shown == nil { sites[site].shown = [] }
+                case .encloses: if sites[site].lists == nil { sites[site].lists = [] }
                 }
             }
             for (_, below) in tree.below { mark(below) }
@@ -81,6 +101,7 @@ extension RowsTree {
             let first = values.count
             values.append(contentsOf: repeatElement(0..<0, count: tree.members.count))
             var membersLeft = tree.members.count
+            for case (let site, .encloses) in tree.uses { (sites[site].count, sites[site].last) = (0, []) }
             _ = scanner.take()
             while !scanner.isAtEnd, scanner.byte != UInt8(ascii: "}") {
                 if membersLeft == 0, tree.below.isEmpty { break }
@@ -112,17 +133,26 @@ extension RowsTree {
             var hasher = RowHasher()
             switch use {
             case .bound(let member):
-                let value = values[first + member]
-                // Null binds no rows.
-                if value.isEmpty || scanner.bytes[value.lowerBound] == UInt8(ascii: "n") { return }
-                combine(value, &hasher)
-                sites[site].bound?.insert(hasher.finish())
+                if let hash = hash(values[first + member]) { sites[site].bound?.insert(hash) }
+            case .encloses(let member):
+                if let count = sites[site].lists?.count, count > RowsRead.listsMax { return }
+                let bound = member.flatMap { hash(values[first + $0]) }
+                let list = List(bound: bound, count: sites[site].count, last: sites[site].last)
+                sites[site].lists?.append(list)
             case .shown(let key, let order):
                 for member in key { combine(values[first + member], &hasher) }
                 sites[site].shown?.insert(hasher.finish())
                 sites[site].count += 1
                 sites[site].last = order.map { values[first + $0] }
             }
+        }
+
+        /// Returns the hash of a value; nil for null, which binds no rows.
+        private func hash(_ value: Range<Int>) -> UInt32? {
+            if value.isEmpty || scanner.bytes[value.lowerBound] == UInt8(ascii: "n") { return nil }
+            var hasher = RowHasher()
+            combine(value, &hasher)
+            return hasher.finish()
         }
 
         /// Combines a value in the form of `GuardValue`.

@@ -125,6 +125,9 @@ package struct RowsTree: Sendable {
     enum Use: Sendable {
         case bound(Int)
         case shown(key: [Int], order: [Int])
+        /// The object encloses one list of the rows. `bound` is the member with the value that binds them; nil for a
+        /// site without a binding.
+        case encloses(bound: Int?)
     }
 
     private(set) var members: [Member] = []
@@ -192,6 +195,9 @@ package struct RowsTree: Sendable {
                 let member = add(binding.source, of: object)
             {
                 uses.append((site.number, .bound(member)))
+            }
+            if let shown = site.shown, shown.window != nil, shown.path.count == site.depth + 1 {
+                uses.append((site.number, .encloses(bound: site.binding.flatMap { add($0.source, of: object) })))
             }
             if let shown = site.shown, shown.path.count == site.depth {
                 let key = shown.key.compactMap { add($0, of: object) }

@@ -226,6 +226,8 @@ package struct NativeSQL: Sendable {
 
     package let parts: [Part]
     package let result: Result
+    /// The tables in which a mutation may change rows by it; nil if they may be any.
+    package var writes: SQLWrites.Finding?
 
     /// The text with `NULL::type` in place of its parameters.
     var textWithNulls: String {

@@ -21,10 +21,9 @@ extension AutomaticRules {
 
             package struct Read: Sendable, Hashable {
                 private let hashes: Hashes
-                /// See `ListWindow`; nil: any.
-                let edge: ListWindow.Edge?
+                private let edges: ListWindow.Edges
 
-                init(bound: RowHashes?, shown: RowHashes?, edge: ListWindow.Edge?) {
+                init(bound: RowHashes?, shown: RowHashes?, edges: ListWindow.Edges) {
                     hashes =
                         switch (bound, shown) {
                         case (let bound?, let shown?): .both([bound, shown])
@@ -32,7 +31,17 @@ extension AutomaticRules {
                         case (nil, let shown?): .shown(shown)
                         case (nil, nil): .none
                         }
-                    self.edge = edge
+                    self.edges = edges
+                }
+
+                /// The place after which no row with this hash of the bound field's value is shown; nil if there is
+                /// none, or the value is not known.
+                func edge(bound hash: UInt32?) -> ListWindow.Edge? {
+                    switch edges {
+                    case .none: nil
+                    case .all(let edge): edge
+                    case .each(let edges): hash.flatMap { edges[$0] }.map { .one($0) }
+                    }
                 }
 
                 /// The values of the bound field; nil: any.
@@ -135,10 +144,14 @@ extension AutomaticRules {
         func after(_ read: RowsRead?, countMax: Int) -> Site {
             func known(_ hashes: RowHashes?) -> RowHashes? { hashes.flatMap { $0.count <= countMax ? $0 : nil } }
             let rows = read.map { read in
-                Rows.read(
+                let bound = known(read.bound)
+                // Ends are remembered together with bound values.
+                let lists = read.bound == nil || bound != nil ? read.lists : []
+                return Rows.read(
                     Rows.Read(
-                        bound: known(read.bound), shown: entry?.hasOffset == true ? nil : known(read.shown),
-                        edge: entry?.window?.edge(read, form.shown?.order ?? [])))
+                        bound: bound, shown: entry?.hasOffset == true ? nil : known(read.shown),
+                        edges: entry?.window?.edges(
+                            lists, form.shown?.order ?? [], isBound: form.boundField != nil) ?? .none))
             }
             return Site(form, guards, entry, rows ?? .unknown)
         }
@@ -195,14 +208,16 @@ extension AutomaticRules {
                 guard let known = image[field] else { continue }
                 if !admits(GuardValue.text(known), guard: number) { return false }
             }
-            guard let field = form.boundField, let bound, let known = image[field] else { return true }
-            return bound.contains(RowHasher.hash(CollectionOfOne(GuardValue.text(known))))
+            guard let bound, let hash = form.boundHash(image) else { return true }
+            return bound.contains(hash)
         }
 
         /// Whether a row that was not shown may be shown now.
         func admits(_ row: Arrival) -> Bool {
             guard mayHold(row.image) else { return false }
-            guard let window = entry?.window, case .read(let read) = rows, let edge = read.edge else { return true }
+            guard let window = entry?.window, case .read(let read) = rows, let edge = read.edge(bound: row.bound) else {
+                return true
+            }
             return !window.isBeyond(row.order, edge)
         }
 
@@ -233,9 +248,12 @@ extension AutomaticRules {
         let image: JSONObject
         /// The values of the list's order.
         let order: [SortValue]
+        /// The hash of the bound field's value; nil if it is not known, or the site has no such field.
+        let bound: UInt32?
 
         init(_ image: JSONObject, _ form: RowSite) {
             self.image = image
+            bound = form.boundHash(image)
             order = form.shown?.order.map { SortValue(image[$0.field], $0.kind) } ?? []
         }
     }

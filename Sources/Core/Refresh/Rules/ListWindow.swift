@@ -2,7 +2,7 @@ package import JSON
 import LiveModel
 
 /// The rows that a list shows at most: those that come first in its order. A row after the last one shown does not
-/// change a full list.
+/// change a full list. Of nested lists, each has an end of its own.
 package struct ListWindow: Sendable, Hashable {
     private let limit: Int32
     /// The terms of the order that are descending, one bit each.
@@ -20,6 +20,24 @@ package struct ListWindow: Sendable, Hashable {
             guard let first = values.first else { return nil }
             self = values.count == 1 ? .one(first) : .several(values)
         }
+
+        var first: SortValue? {
+            switch self {
+            case .one(let value): value
+            case .several(let values): values.first
+            }
+        }
+    }
+
+    /// The places after which lists show no rows.
+    package enum Edges: Sendable, Hashable {
+        /// Every row may be shown.
+        case none
+        /// All lists end there.
+        case all(Edge)
+        /// The ends of lists by the hash of the bound field's value, in the first term of the order, because one live
+        /// query may have many. A list that is not among them may show every row.
+        case each([UInt32: SortValue])
     }
 
     /// - Parameter isDescending: for each term of `RowSite.Shown.order`.
@@ -30,10 +48,26 @@ package struct ListWindow: Sendable, Hashable {
         }
     }
 
-    /// Returns the place after which no row is shown; nil if every row may be.
-    func edge(_ read: RowsRead, _ order: [RowSite.SortTerm]) -> Edge? {
-        guard read.count > 0, read.count >= limit, read.last.count == order.count else { return nil }
-        return Edge(zip(order, read.last).map { SortValue($1, $0.kind) })
+    /// - Parameter isBound: whether a bound field tells the lists apart.
+    func edges(_ lists: [RowsRead.List], _ order: [RowSite.SortTerm], isBound: Bool) -> Edges {
+        guard isBound else {
+            guard let first = lists.first.flatMap({ edge($0, order) }),
+                lists.dropFirst().allSatisfy({ edge($0, order) == first })
+            else { return .none }
+            return .all(first)
+        }
+        // Lists of one value, at several places of the result or with another part of a key, count if they end alike;
+        // so do those of values that share a hash.
+        let ends = lists.compactMap { list in list.bound.map { ($0, edge(list, order)) } }
+        let edges = Dictionary(ends) { $0 == $1 ? $0 : nil }
+        let known = edges.compactMapValues { $0?.first }
+        return known.isEmpty ? .none : .each(known)
+    }
+
+    /// Returns the place after which the list shows no row; nil if it may show every row.
+    private func edge(_ list: RowsRead.List, _ order: [RowSite.SortTerm]) -> Edge? {
+        guard list.count > 0, list.count >= limit, list.last.count == order.count else { return nil }
+        return Edge(zip(order, list.last).map { SortValue($1, $0.kind) })
     }
 
     /// Whether a row with these values of the order comes after the edge. What is not known, or cannot be compared, may

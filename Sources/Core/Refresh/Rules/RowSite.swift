@@ -89,6 +89,11 @@ package final class RowSite: Sendable {
     /// The fields by whose values a change is compared with guards and bound values.
     package var comparedFields: [String] { guardFields + (boundField.map { [$0] } ?? []) }
 
+    /// Returns the hash of the bound field's value; nil if it is not known, or the site has no such field.
+    func boundHash(_ image: JSONObject) -> UInt32? {
+        boundField.flatMap { image[$0] }.map { RowHasher.hash(CollectionOfOne(GuardValue.text($0))) }
+    }
+
     /// Whether runs tell which rows they read.
     package var readsRows: Bool { boundField != nil || shown != nil }
 

@@ -202,8 +202,7 @@ struct SiteIndex: Sendable {
             } else {
                 guarded[first].forEach(value, ask)
             }
-        } else if let value = form.boundField.flatMap({ image[$0] }) {
-            let hash = RowHasher.hash(CollectionOfOne(GuardValue.text(value)))
+        } else if let hash = form.boundHash(image) {
             if isSure {
                 bound.forEach(hash, found)
                 unbound.forEach(found)

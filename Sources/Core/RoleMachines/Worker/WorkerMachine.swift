@@ -162,7 +162,7 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    /// Handles queries of which the database no longer defines as before what their SQL reads.
+    /// Handles queries that depend on SQL of which the database no longer defines as before what it reads or writes.
     package mutating func definitionsChanged(_ operations: Set<OperationReference>, nowMs: Int64) -> [Effect] {
         performRefresh(refresh.rerun(operations, nowMs: nowMs), nowMs: nowMs)
         return takeEffects()

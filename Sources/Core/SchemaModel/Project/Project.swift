@@ -14,6 +14,8 @@ package struct Project: Sendable {
     package var automaticRefresh: AutomaticRefresh
     /// The tables that its native SQL and views read, as a database says; `.none` until one is asked.
     package var sqlReads = SQLReads.none
+    /// The tables that the native SQL of its mutations writes, as a database says; `.none` until one is asked.
+    package var sqlWrites = SQLWrites.none
     /// The text of `seed.sql` next to `dataconnect.yaml`, for development databases.
     package var seedSQL: String?
     /// Warnings from reading the folder.

@@ -23,22 +23,20 @@ extension SQLReads {
 extension SQLReads.Finding {
     /// `{"tables":[["bid",["lot_id"]],["lot",null]],"storedOrder":"none","readsTime":false,"definitions":{…}}`
     package var json: JSONValue {
-        var digests = JSONObject()
-        for (key, digest) in definitions.sorted(by: { $0.key < $1.key }) { digests[key] = .string(digest) }
-        return [
+        [
             "tables": .array(
                 tables.map { table in
                     .array([.string(table.name), table.columns.map { .array($0.map { .string($0) }) } ?? .null])
                 }),
             "storedOrder": .string(storedOrder.rawValue), "readsTime": .bool(readsTime),
-            "definitions": .object(digests),
+            "definitions": SQLDigests.json(definitions),
         ]
     }
 
     fileprivate init?(json value: JSONValue) {
         guard let stored = value["tables"]?.arrayValue, let readsTime = value["readsTime"]?.boolValue,
             let storedOrder = value["storedOrder"]?.stringValue.flatMap(SQLReads.StoredOrder.init(rawValue:)),
-            let digests = value["definitions"]?.objectValue
+            let definitions = SQLDigests.parse(value["definitions"])
         else { return nil }
         var tables: [SQLReads.Table] = []
         for item in stored {
@@ -49,11 +47,6 @@ extension SQLReads.Finding {
             }
             guard let columns = parts[1].arrayValue?.map(\.stringValue), !columns.contains(nil) else { return nil }
             tables.append(SQLReads.Table(name: name, columns: columns.compactMap { $0 }))
-        }
-        var definitions: [String: String] = [:]
-        for entry in digests.entries {
-            guard let digest = entry.value.stringValue else { return nil }
-            definitions[entry.key] = digest
         }
         self.init(tables: tables, storedOrder: storedOrder, readsTime: readsTime, definitions: definitions)
     }

@@ -62,7 +62,7 @@ package struct SQLReads: Sendable, Hashable {
 
     /// The definitions that the findings follow from.
     package var definitions: [String: String] {
-        findings.values.reduce(into: [:]) { $0.merge($1.definitions) { first, _ in first } }
+        findings.values.reduce(into: [:]) { $0.merge($1.definitions, uniquingKeysWith: SQLDigests.common) }
     }
 }
 

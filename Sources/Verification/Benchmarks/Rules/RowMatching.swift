@@ -107,9 +107,8 @@ enum RowMatching {
         shown.rowBytes = allocated(per: lists * rows) {
             for slot in 0..<lists {
                 let keys = RowHashes(values: (0..<rows).map { id(slot / perGroup, $0) })
-                _ = index.bind(
-                    Int32(slot), [RowsRead(shown: keys, count: rows, last: ["2026-01-31T12:00:00.000000Z"])],
-                    countMax: 1_000)
+                let list = RowsRead.List(count: rows, last: ["2026-01-31T12:00:00.000000Z"])
+                _ = index.bind(Int32(slot), [RowsRead(shown: keys, lists: [list])], countMax: 1_000)
             }
         }
         func seconds(_ row: Int, found: Int) throws -> Double {

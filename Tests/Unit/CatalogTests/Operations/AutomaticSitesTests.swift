@@ -424,7 +424,7 @@ import Testing
             query Off @auth(level: PUBLIC) { _select(sql: "SELECT 2", params: []) }
             """)
         #expect(catalog.sqlTexts.map(\.text) == [#"SELECT NULL::uuid, NULL::"kind", '$3', NULL::text[]"#])
-        #expect(catalog.sqlTexts.first?.readers == [OperationReference(connector: "main", operation: "Q")])
+        #expect(catalog.sqlTexts.first?.operations == [OperationReference(connector: "main", operation: "Q")])
     }
 
     @Test func aVariableThatIsNotSentGuardsNothing() throws {

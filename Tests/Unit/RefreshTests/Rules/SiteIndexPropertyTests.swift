@@ -35,11 +35,20 @@ import Testing
     private static func read(_ rules: QueryRules, _ random: inout SeededRandom) -> [RowsRead]? {
         if Int.random(in: 0..<4, using: &random) == 0 { return nil }
         return rules.automatic?.sites.filter(\.form.readsRows).map { site in
-            let last: [JSONValue] = site.form.shown == nil ? [] : [value(&random)]
+            let bound = site.form.boundField == nil ? nil : hashes(&random)
             return RowsRead(
-                bound: site.form.boundField == nil ? nil : hashes(&random),
-                shown: site.form.shown == nil ? nil : hashes(&random), count: Int.random(in: 0..<3, using: &random),
-                last: last)
+                bound: bound, shown: site.form.shown == nil ? nil : hashes(&random),
+                lists: site.form.shown == nil ? [] : lists(bound, &random))
+        }
+    }
+
+    /// One list, or one for each value of the bound field, some twice.
+    private static func lists(_ bound: RowHashes?, _ random: inout SeededRandom) -> [RowsRead.List] {
+        let hashes = bound.map { $0.all.map(Optional.some) } ?? [nil]
+        return (hashes + hashes.prefix(1)).map { hash in
+            RowsRead.List(
+                bound: hash, count: Int.random(in: 0..<3, using: &random),
+                last: [.int(Int64.random(in: 0..<3, using: &random))])
         }
     }
 
