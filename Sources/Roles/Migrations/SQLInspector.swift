@@ -77,7 +77,8 @@ package enum SQLInspector {
         return outcome
     }
 
-    private static func common(_ session: PostgresSession) async throws(PostgresError) -> WriteInspection.Common {
+    /// - Returns: nil if the answer is not understood.
+    private static func common(_ session: PostgresSession) async throws(PostgresError) -> WriteInspection.Common? {
         let row = try await session.execute(
             Statement(
                 """
@@ -85,18 +86,21 @@ package enum SQLInspector {
                     to_json(ARRAY(\(SQLDefinitions.castFunctions)))::text, \(SQLDefinitions.commonDigest)
                 """), []
         ).rows.first
-        func strings(_ column: Int) -> [String] {
+        func strings(_ column: Int) -> [String]? {
             let list: JSONValue? = row?.string(column).flatMap { try? JSONParser.parse(Array($0.utf8)) }
-            return (list?.arrayValue ?? []).compactMap(\.stringValue)
+            guard let strings = list?.arrayValue?.map(\.stringValue), !strings.contains(nil) else { return nil }
+            return strings.compactMap { $0 }
         }
+        guard let expressions = strings(0), let casts = strings(1), let digest = row?.string(2) else { return nil }
         return WriteInspection.Common(
-            expressions: strings(0), functions: Set(strings(1).compactMap { UInt32($0) }),
-            definition: (SQLDefinitions.commonKey, row?.string(2) ?? ""))
+            expressions: expressions, functions: Set(casts.compactMap { UInt32($0) }),
+            definition: (SQLDefinitions.commonKey, digest))
     }
 
     private static func inspectWrites(
-        _ text: String, _ common: WriteInspection.Common, _ session: PostgresSession
+        _ text: String, _ common: WriteInspection.Common?, _ session: PostgresSession
     ) async throws(PostgresError) -> WriteInspection.Outcome {
+        guard let common else { return .refused("the database's domains and casts cannot be read") }
         // Postgres stores such a body parsed, and one in a string as text.
         _ = try await session.execute(
             Statement(
